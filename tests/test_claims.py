@@ -16,7 +16,6 @@ from repository import ROOT
 
 RESULTS = ROOT / "benchmarks" / "results"
 README = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
-CLASSICS = {"pu-bagging", "elkan-noto", "two-step", "pu-boost"}
 
 
 def rows(pattern: str) -> Iterator[dict[str, str]]:

@@ -377,11 +377,6 @@ class TestRemove:
         done = data("data", "remove", "acme-screws", "digits")
         assert (done.returncode, done.stderr) == (0, "acme-screws: no copy\ndigits: no copy\n")
 
-    def test_a_copy_with_a_damaged_manifest_is_removed(self, data: Run, ready: Path) -> None:
-        (ready / "manifest.json").write_text("")
-        assert data("data", "remove", "acme-screws").returncode == 0
-        assert data("data", "fetch", "acme-screws").returncode == 0
-
 
 @pytest.mark.parametrize("command", ["fetch", "remove"])
 def test_an_unknown_set_is_refused_with_the_nearest_spelling(data: Run, tmp_path: Path, command: str) -> None:

@@ -10,10 +10,7 @@ from pathlib import Path
 import pytest
 
 import pubench
-from pubench_cli.yaml_layers import assigned
-from pubench_core.engine.resolve import resolve
 from pubench_core.errors import RequestError
-from pubench_core.plugins.registry import registry
 from pubench_core.records.record import read_record
 from pubench_core.sinks import chosen_sinks, listeners_of
 from pubench_core.specs import ExecutionSpec
@@ -92,12 +89,6 @@ class TestSinksOfARequest:
         with pytest.raises(pubench.InvalidRequest, match="unknown sink 'jsnl'"):
             pubench.run("upu", "digits", results=tmp_path / "none", settings={"execution.sinks": {"jsnl": None}})
         assert not (tmp_path / "none").exists()
-
-    def test_sinks_are_no_part_of_the_run_id(self) -> None:
-        layers = [("data.key=digits", "method.key=upu", *more) for more in ((), ("execution.sinks={jsonl: x.jsonl}",))]
-        without, with_one = (resolve([assigned(*given)], registry()) for given in layers)
-        assert with_one.spec.execution.sinks == {"jsonl": "x.jsonl"}
-        assert with_one.run_id == without.run_id
 
     @pytest.mark.filterwarnings("ignore::pubench.PubenchWarning")  # of so short a run
     def test_a_password_is_in_no_record(self, tmp_path: Path) -> None:

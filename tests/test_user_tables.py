@@ -26,7 +26,7 @@ from pubench_cli.yaml_layers import assigned
 from pubench_core.engine.execute import execute
 from pubench_core.engine.resolve import resolve
 from pubench_core.plugins.registry import registry
-from pubench_core.results import DataFacts, Failure, PartFacts, Result, RunResult
+from pubench_core.results import DataFacts, PartFacts, Result, RunResult
 
 Run = Callable[..., Done]
 
@@ -170,25 +170,6 @@ class TestWithoutTruth:
         for word in words:
             assert word in line
         assert not (home / "refused").exists()
-
-    @pytest.mark.parametrize(
-        ("arguments", "words"),
-        [
-            (("--prior", "0.1"), ("prior 0.1 contradicts the labels: 80 of 455", "above 0.1758")),
-            (("--set", "validation.fraction=0.001"), ("'pa' is undefined on this split", "--select can be last here")),
-        ],
-        ids=["prior", "criterion"],
-    )
-    def test_what_the_rows_refuse_is_recorded(
-        self, pubench_within: Run, home: Path, tmp_path: Path, arguments: tuple[str, ...], words: tuple[str, ...]
-    ) -> None:
-        line = line_of_the_last(pubench_within(*SOUND, "--data", home / "my.csv", *arguments))
-        for word in words:
-            assert word in line
-        (path,) = (tmp_path / "results" / "failed").rglob("*.json")
-        failure = Failure.model_validate_json(path.read_text())
-        assert (failure.cause, failure.spec.data.key) == ("refused", "my.csv")
-        assert path.parent.name == f"{failure.run_id}-1"
 
     def test_without_a_prior_the_true_one_would_be_given_and_is_refused(self, within: Run) -> None:
         for none in ((), ("--prior", "unknown")):
@@ -349,24 +330,6 @@ def scored(within: Run, home: Path, colors: str) -> Run:
 
 
 class TestPredict:
-    def test_a_view_of_a_result_leaves_its_model_and_a_request_to_save_another_replaces_it(
-        self, pubench: Run, home: Path, tmp_path: Path
-    ) -> None:
-        request = (*PLAIN, "--method", "nnpu", "--data", home / "my.csv", "--prior", "0.5", "--threads", 1)
-        request = (*request, "--set", "epochs=3", "--set", "lr=1e-2")
-        folder = folder_of(pubench(*request, "--save-model"), tmp_path)
-        before = pubench("predict", folder, home / "my.csv")
-        assert (before.returncode, before.stderr) == (0, "")
-        result = Result.model_validate_json((folder / "result.json").read_text())
-        other = next(name for name, found in result.criteria.items() if found.snapshot != result.chosen.snapshot)
-        folder_of(pubench(*request, "--select", other), tmp_path)
-        after = pubench("predict", folder, home / "my.csv")
-        assert (after.returncode, after.stdout, after.stderr) == (0, before.stdout, "")
-        folder_of(pubench(*request, "--select", other, "--save-model"), tmp_path)
-        now = pubench("predict", folder, home / "my.csv")
-        assert (now.returncode, now.stderr) == (0, "")
-        assert now.stdout != before.stdout
-
     @pytest.mark.parametrize(
         ("frame", "words"),
         [

@@ -8,7 +8,6 @@ import json
 import os
 import random
 import signal
-import tarfile
 import zipfile
 from collections.abc import Callable, Iterator
 from functools import cache
@@ -41,7 +40,7 @@ from pubench_core.data.store import located, open_dataset, read
 from pubench_core.engine.build import build_problem
 from pubench_core.engine.resolve import resolve
 from pubench_core.engine.train import train
-from pubench_core.errors import PubenchError, RecordError, RequestError
+from pubench_core.errors import PubenchError, RequestError
 from pubench_core.plugins.info import DatasetInfo
 from pubench_core.plugins.registry import Registry, registry
 from pubench_core.records.store import RecordStore
@@ -502,15 +501,6 @@ class TestEscapeSequences:
         assert done.returncode in (1, 2)
         assert self.plain(done)
 
-    def test_names_in_archives(self, pubench: Run, tmp_path: Path) -> None:
-        out = io.BytesIO()
-        with tarfile.open(fileobj=out, mode="w:gz") as archive:
-            archive.addfile(tarfile.TarInfo(f"20news-bydate-train/{STEERING}/1"))
-        root = put(tmp_path, "20news/20news-bydate.tar.gz", out.getvalue()).path
-        done = pubench(*ON_DIGITS, "--data", "20news", "--data-root", root)
-        assert done.returncode == 2
-        assert "\\x1b]0pwned" in self.plain(done)
-
     def test_plugins(self, pubench: Run, with_plugin: Callable[..., dict[str, str]]) -> None:
         source = (
             "from pubench_core import MethodInfo, hookimpl\nX = " + repr(STEERING) + "\n"
@@ -607,22 +597,3 @@ class TestWideTable:
         assert alone == ["text"]
         assert table.x.shape == (60, d + 1 + 2 + 1)
         np.testing.assert_array_equal(table.x[:, :d], frame.iloc[:, :d].to_numpy(dtype=np.float32))
-
-
-class TestMalformedRecords:
-    @pytest.mark.parametrize(
-        "content",
-        [
-            b"[" * 200_000,
-            b'{"run_id": "x", "record_version": [' + b"9," * 5000 + b"1]}",
-            b"9" * 5000,
-        ],
-        ids=["deep", "version", "digits"],
-    )
-    def test_what_is_no_record_is_one_line(self, tmp_path: Path, content: bytes) -> None:
-        (tmp_path / "abc").mkdir()
-        (tmp_path / "abc" / "result.json").write_bytes(content)
-        (error,) = RecordStore(tmp_path).all().unreadable
-        assert isinstance(error, RecordError)
-        assert "\n" not in str(error)
-        assert len(str(error)) < 600

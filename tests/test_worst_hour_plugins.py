@@ -19,7 +19,6 @@ from pubench_core.errors import PluginError
 from pubench_core.plugins.registry import GROUP, Registry, installed, load
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
-QUICK = ("--data", "digits", "--threads", 1, "--set", "epochs=1", "--no-tracking")
 
 SOUND = """
 from pubench_core import MethodInfo, hookimpl
@@ -96,17 +95,6 @@ class TestDamagedDistribution:
     def test_everything_else_is_there(self, rows: list[dict[str, Any]]) -> None:
         assert sum(row["status"] == "broken" for row in rows) == len(DAMAGED)
         assert {row["key"] for row in rows if row["status"] == "ok"} >= {"nnpu", "upu", "pn"}
-
-    def test_a_run_is_recorded_and_names_no_package_without_a_name(
-        self, pubench: Run, damaged_site: Path, tmp_path: Path
-    ) -> None:
-        env = {"PYTHONPATH": str(damaged_site)}
-        done = pubench("run", "--method", "nnpu", *QUICK, "--format", "json", env=env)
-        assert done.returncode == 0, done.stderr
-        (path,) = (tmp_path / "results").glob("*/environment.json")
-        packages = json.loads(path.read_text())["packages"]
-        assert "pubench-nnpu" in packages
-        assert all(isinstance(v, str) and v for v in packages.values())
 
     def test_the_doctor_goes_through(self, pubench: Run, damaged_site: Path) -> None:
         done = pubench("doctor", env={"PYTHONPATH": str(damaged_site)})

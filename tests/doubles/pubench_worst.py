@@ -17,7 +17,6 @@ from torch import Tensor
 
 from pubench.method import Field, Method, MethodConfig, PUData, Run
 from pubench_core import MethodInfo, hookimpl
-from pubench_core.errors import RequestError
 
 
 class Config(MethodConfig):
@@ -82,8 +81,6 @@ def do(what: str) -> None:
             raise Unprintable
         case "surrogate":
             raise ValueError("a name like \udcff")
-        case "request":
-            raise RequestError("this split has one labeled row", field="mechanism.c", value=0.01)
         case "traces":
             leave_traces()
         case "traces and fails":
