@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pickle
 
-import joblib
 import numpy as np
 import pandas as pd
 import pytest
@@ -14,11 +13,10 @@ from scipy.sparse import csr_array, hstack, random_array
 from scipy.special import logit
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer
-from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
-from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
@@ -106,29 +104,6 @@ class TestKnownNegatives:
 
 
 class TestScores:
-    def test_scores_of_an_estimator_find_the_positives(self, table, fitted):
-        x, _, positive = table
-        assert roc_auc_score(positive, fitted.decision_function(x)) > 0.95
-        assert (fitted.predict(x) == positive).mean() > 0.88
-
-    def test_a_decision_is_a_score_above_zero(self, table, fitted):
-        x, _, _ = table
-        np.testing.assert_array_equal(fitted.predict(x), fitted.decision_function(x) > 0)
-
-    def test_score_is_the_auc_of_the_labels_that_are_given(self, table, fitted):
-        x, labeled, positive = table
-        scores = fitted.decision_function(x)
-        assert fitted.score(x, positive) == pytest.approx(roc_auc_score(positive, scores))
-        assert fitted.score(x, labeled) == pytest.approx(roc_auc_score(labeled, scores))
-
-    @pytest.mark.parametrize(("positive", "other"), [(1, 0), (1, -1), (True, False), (1.0, 0.0)])
-    def test_labels_come_back_as_they_were_given(self, table, fitted, positive, other):
-        x, labeled, _ = table
-        model = clone(fitted).fit(x, np.where(labeled, positive, other))
-        assert model.classes_.tolist() == [other, positive]
-        assert set(np.unique(model.predict(x))) == {positive, other}
-        np.testing.assert_array_equal(model.decision_function(x), fitted.decision_function(x))
-
     def test_other_labels_need_pos_label(self, table):
         x, labeled, _ = table
         words = np.where(labeled, "known", "open")
@@ -140,6 +115,9 @@ class TestScores:
     @pytest.mark.parametrize(
         ("given", "classes"),
         [
+            (lambda y: np.where(y, 1, 0), [0, 1]),
+            (lambda y: np.where(y, 1, -1), [-1, 1]),
+            (lambda y: np.where(y, 1.0, 0.0), [0.0, 1.0]),
             (lambda y: np.where(y, 1.0, np.nan), [0.0, 1.0]),
             (lambda y: [1 if v else None for v in y], [0, 1]),
             (lambda y: pd.Series(y, dtype="boolean").mask(~y), [False, True]),
@@ -148,15 +126,15 @@ class TestScores:
             (lambda y: pd.Series(np.where(y, "known", None), dtype="category"), [None, "known"]),
         ],
     )
-    def test_a_missing_label_means_unlabeled_at_every_door(self, table, given, classes):
+    def test_labels_come_back_as_given_and_missing_ones_are_unlabeled_at_every_door(self, table, given, classes):
         x, labeled, _ = table
         y = given(labeled)
         word = {"pos_label": "known"} if classes[1] == "known" else {}
         model = pubench.PUClassifier("naive", base="logistic", **word).fit(x, y)
         assert model.classes_.tolist() == classes
         assert [type(value) for value in model.classes_.tolist()] == [type(value) for value in classes]
-        assert set(model.predict(x)) == set(classes)
         scores = model.decision_function(x)
+        assert model.predict(x).tolist() == [classes[int(score > 0)] for score in scores]
         np.testing.assert_array_equal(
             scores, clone(model).set_params(pos_label=None).fit(x, labeled).decision_function(x)
         )
@@ -402,14 +380,9 @@ class TestScikitLearn:
         for info in registry().infos(MethodInfo):
             assert not own & set(method_class(info).Config.model_fields), info.key
 
-    @pytest.mark.parametrize("module", [pickle, joblib])
-    def test_pickles_and_dumps(self, table, fitted, module, tmp_path):
+    def test_a_pickle_is_the_model(self, table, fitted):
         x, _, _ = table
-        if module is pickle:
-            again = pickle.loads(pickle.dumps(fitted))
-        else:
-            joblib.dump(fitted, tmp_path / "model")
-            again = joblib.load(tmp_path / "model")
+        again = pickle.loads(pickle.dumps(fitted))
         np.testing.assert_array_equal(again.decision_function(x), fitted.decision_function(x))
         assert again.result_ == fitted.result_
 
@@ -428,13 +401,6 @@ class TestScikitLearn:
         assert search.best_params_ == {"lr": 1e-2}
         assert search.score(frame, labeled) > 1
         assert (search.predict(frame) == positive).mean() > 0.8
-
-    def test_pipeline_and_cross_val_score(self, table):
-        x, labeled, _ = table
-        pipeline = make_pipeline(StandardScaler(), pubench.PUClassifier("upu", prior=PRIOR, epochs=10))
-        found = cross_val_score(pipeline, x, labeled, cv=pubench.PUKFold(2), scoring=pubench.pauc_scorer())
-        assert found.shape == (2,)
-        assert found.min() > 0.7
 
     @pytest.mark.filterwarnings("ignore::sklearn.exceptions.DataConversionWarning")
     def test_every_check_of_scikit_learn_passes_or_is_declared(self):
@@ -457,15 +423,6 @@ class TestFolds:
             assert labeled[test].mean() == pytest.approx(labeled.mean(), abs=0.01)
             assert len(np.intersect1d(train, test)) == 0
             assert len(train) + len(test) == len(x)
-
-    def test_a_copy_of_a_labeled_row_is_in_its_fold(self, table):
-        x, labeled, _ = table
-        both = pd.concat([x[labeled], x], ignore_index=True)  # case-control: P, and U that contains it
-        y = np.r_[np.ones(labeled.sum()), np.zeros(len(x))]
-        copies = np.flatnonzero(labeled) + labeled.sum()
-        for _, test in pubench.PUKFold(3).split(both, y):
-            inside = np.isin(np.arange(labeled.sum()), test)
-            np.testing.assert_array_equal(np.isin(copies, test), inside)
 
     def test_too_few_labels(self, table):
         x, _, _ = table
@@ -502,22 +459,3 @@ def test_a_wrong_parameter_is_a_value_error_in_the_callers_words(table, paramete
     x, labeled, _ = table
     with pytest.raises(ValueError, match=message):
         pubench.PUClassifier(**parameters).fit(x, labeled)
-
-
-@pytest.mark.parametrize(
-    ("y", "message"),
-    [
-        ([0] * 569, "y has 1 class \\(0\\); PU learning needs labeled positives"),
-        ([0, 1, 2] * 189 + [0, 1], "Only binary classification is supported"),
-        ([0, 1], "inconsistent numbers of samples"),
-    ],
-)
-def test_wrong_labels(table, y, message):
-    x, _, _ = table
-    with pytest.raises(ValueError, match=message):
-        pubench.PUClassifier("vpu", epochs=1).fit(x, y)
-
-
-def test_unfitted():
-    with pytest.raises(NotFittedError):
-        pubench.PUClassifier().predict([[1.0]])

@@ -50,13 +50,6 @@ def test_intervals_are_covered_evenly() -> None:
     assert stats.kstest(logs, stats.uniform(-4.5, 2).cdf).pvalue > 0.01
 
 
-@pytest.mark.parametrize("space", [PowerOfTwo(5, 8), Choice((1, 2, 3)), Uniform(0, 1), LogUniform(0.1, 1)], ids=str)
-def test_a_generator_decides_the_draw(space: PowerOfTwo | Choice | Uniform | LogUniform) -> None:
-    first, again = ([drawn(space, rng) for _ in range(20)] for rng in map(np.random.default_rng, (7, 7)))
-    assert first == again
-    assert first != [drawn(space, np.random.default_rng(8)) for _ in range(20)]
-
-
 def test_a_space_says_what_it_draws() -> None:
     assert str(PowerOfTwo(5, 8)) == "2^int(U(5, 8))"
     assert str(LogUniform(1e-4, 1e-2)) == "log-uniform, 0.0001 to 0.01"

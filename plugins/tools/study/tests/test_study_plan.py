@@ -22,7 +22,7 @@ from pubench_core.data.dataset import DataRoot
 from pubench_core.engine.resolve import resolve
 from pubench_core.errors import Hint, RecordError, RequestError
 from pubench_core.plugins.info import MethodInfo, PriorInfo
-from pubench_core.plugins.registry import Registry, registry
+from pubench_core.plugins.registry import registry
 from pubench_core.records.store import RecordStore
 
 Freeze = Callable[..., FrozenPlan]
@@ -361,12 +361,6 @@ def test_bad_input_is_one_line_before_anything_runs(frozen: Freeze, changes: dic
     line = refusal(lambda: frozen(**changes))
     assert said in line
     assert "study.yaml" in line
-
-
-def test_a_broken_plugin_that_the_study_names_is_refused(file: Callable[..., Path], root: DataRoot) -> None:
-    none = Registry([])
-    with pytest.raises(RequestError, match="nnpu"):
-        freeze(read_study(file()), none, root)
 
 
 # -------------------------------------------------------------------- on disk
