@@ -44,14 +44,9 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def command(home: Path, pubench_in: Callable[[Path], Run]) -> Run:
-    return pubench_in(home)
-
-
-@pytest.fixture(scope="module")
-def run_id(home: Path, command: Run) -> str:
+def run_id(home: Path, here: Run) -> str:
     """Of a run in ``results``, for which nothing was tracked."""
-    return trained(command, "--data", "digits", "--c", "0.3", "--set", "epochs=1")
+    return trained(here, "--data", "digits", "--c", "0.3", "--set", "epochs=1")
 
 
 def read(done: subprocess.CompletedProcess[str]) -> dict[str, Any]:
@@ -60,10 +55,10 @@ def read(done: subprocess.CompletedProcess[str]) -> dict[str, Any]:
     return found
 
 
-def trained(command: Run, *words: str) -> str:
+def trained(here: Run, *words: str) -> str:
     """The id of a run of nnPU."""
     run = ("run", "--method", "nnpu", "--no-tracking", "--threads", "1", "--format", "json")
-    return str(read(command(*run, *words))["run_id"])
+    return str(read(here(*run, *words))["run_id"])
 
 
 #: A run on ``scores.csv``, whose rows are named by ``id``.
@@ -71,28 +66,28 @@ OWN = ("--data", "scores.csv", *LABELS, "--drop", "said,y,other,score", "--prior
 
 
 @pytest.fixture
-def drawn(command: Run, tmp_path: Path) -> Callable[..., pd.DataFrame]:
+def drawn(here: Run, tmp_path: Path) -> Callable[..., pd.DataFrame]:
     """``drawn(...)``: the sheet of an audit, which is ``audit.csv`` in the folder of the test."""
 
     def draw(*words: str) -> pd.DataFrame:
-        done = command("audit", *words, "--out", tmp_path / "audit.csv")
+        done = here("audit", *words, "--out", tmp_path / "audit.csv")
         assert done.returncode == 0, done.stderr
         return pd.read_csv(tmp_path / "audit.csv", dtype=str, keep_default_na=False)
 
     return draw
 
 
-def answered(command: Run, sheet: pd.DataFrame, answers: Any, folder: Path) -> dict[str, Any]:
+def answered(here: Run, sheet: pd.DataFrame, answers: Any, folder: Path) -> dict[str, Any]:
     """What a sheet with these answers says."""
     sheet.assign(answer=answers).to_csv(folder / "filled.csv", index=False)
-    return read(command("audit", "--answers", folder / "filled.csv", "--format", "json"))
+    return read(here("audit", "--answers", folder / "filled.csv", "--format", "json"))
 
 
 # -------------------------------------------------------------------- evaluate
 
 
-def test_a_card_is_printed_with_what_to_expect_first(command: Run) -> None:
-    done = command("evaluate", "scores.csv", *FAST, "--prior", "0.3..0.4", "--budget", "100")
+def test_a_card_is_printed_with_what_to_expect_first(here: Run) -> None:
+    done = here("evaluate", "scores.csv", *FAST, "--prior", "0.3..0.4", "--budget", "100")
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
     assert lines[0].startswith(f"scores.csv: {N} rows")
@@ -101,31 +96,25 @@ def test_a_card_is_printed_with_what_to_expect_first(command: Run) -> None:
         assert words in done.stdout
 
 
-def test_json_is_one_value_and_formats_of_tables_and_of_labels_say_the_same(command: Run) -> None:
-    first = read(command("evaluate", "scores.csv", *FAST, "--prior", "0.4", "--format", "json"))
-    packed = read(command("evaluate", "scores.parquet", *FAST, "--prior", "0.4", "--format", "json"))
+def test_json_is_one_value_and_formats_of_tables_and_of_labels_say_the_same(here: Run) -> None:
+    first = read(here("evaluate", "scores.csv", *FAST, "--prior", "0.4", "--format", "json"))
+    packed = read(here("evaluate", "scores.parquet", *FAST, "--prior", "0.4", "--format", "json"))
     words = ("--label-col", "said", "--positive-value", "known", *FAST[2:], "--prior", "0.4")
     assert first["measures"] == packed["measures"]
-    assert read(command("evaluate", "scores.csv", *words, "--format", "json"))["measures"] == first["measures"]
+    assert read(here("evaluate", "scores.csv", *words, "--format", "json"))["measures"] == first["measures"]
 
 
-def test_with_true_labels_oracle_measures_stand_beside_the_others(command: Run) -> None:
-    with_truth = read(command("evaluate", "scores.csv", *FAST, "--truth-col", "y", "--format", "json"))
-    assert with_truth["measures"]["auc"]["oracle"]
-    assert not with_truth["measures"]["pauc"]["oracle"]
-
-
-def test_labeled_rows_that_are_negative_by_the_truth_are_pointed_out(command: Run, home: Path) -> None:
+def test_labeled_rows_that_are_negative_by_the_truth_are_pointed_out(here: Run, home: Path) -> None:
     table = pd.read_csv(home / "scores.csv")
     table.loc[np.flatnonzero(table.labeled)[:2], "y"] = 0
     table.to_csv(home / "doubtful.csv", index=False)
-    done = command("evaluate", "doubtful.csv", *FAST, "--truth-col", "y")
+    done = here("evaluate", "doubtful.csv", *FAST, "--truth-col", "y")
     assert f"warning: 2 of {table.labeled.sum()} labeled rows are negative by the true labels" in done.stdout
     assert "give --beta 0.9" in done.stdout
 
 
-def test_the_card_is_written_as_one_page(command: Run, home: Path) -> None:
-    done = command("evaluate", "scores.csv", *FAST, "--prior", "0.4", "--html", "card.html")
+def test_the_card_is_written_as_one_page(here: Run, home: Path) -> None:
+    done = here("evaluate", "scores.csv", *FAST, "--prior", "0.4", "--html", "card.html")
     assert done.returncode == 0, done.stderr
     page = (home / "card.html").read_text(encoding="utf-8")
     assert page.startswith("<!DOCTYPE html>")
@@ -133,35 +122,37 @@ def test_the_card_is_written_as_one_page(command: Run, home: Path) -> None:
     assert "the report card: card.html" in done.stderr
 
 
-def test_a_run_is_evaluated_on_rows_that_were_held_out_with_its_prior_and_scheme(command: Run, run_id: str) -> None:
-    found = read(command("evaluate", run_id, *FAST[2:], "--format", "json"))
+def test_a_run_is_evaluated_on_rows_that_were_held_out_with_its_prior_and_scheme(here: Run, run_id: str) -> None:
+    found = read(here("evaluate", run_id, *FAST[2:], "--format", "json"))
     assert found["scheme"] == "case-control"
     assert found["name"] == f"nnpu on digits, run {run_id}, validation part"
     assert found["measures"]["auc"]["oracle"]
     assert found["belief"]["prior"] == pytest.approx(0.5, abs=0.05)
+    audited = read(here("audit", run_id, "--n", "20", "--out", "run.csv", "--format", "json"))
+    assert len(audited["rows"]) == 20
 
 
 @pytest.fixture(scope="module")
-def own_run(home: Path, command: Run) -> str:
-    return trained(command, *OWN)
+def own_run(home: Path, here: Run) -> str:
+    return trained(here, *OWN)
 
 
-def test_a_budget_of_a_run_counts_all_unlabeled_rows_of_its_table(command: Run, home: Path, own_run: str) -> None:
+def test_a_budget_of_a_run_counts_all_unlabeled_rows_of_its_table(here: Run, home: Path, own_run: str) -> None:
     n = int((pd.read_csv(home / "scores.csv").labeled == 0).sum())
-    found = read(command("evaluate", own_run, *FAST[2:], "--budget", "60", "--format", "json"))
+    found = read(here("evaluate", own_run, *FAST[2:], "--budget", "60", "--format", "json"))
     held_out = found["rows"]["unlabeled"]
     assert found["rows"]["all_unlabeled"] == n
     assert found["decision"]["all_rows"] == 60
     assert found["decision"]["rows"] == round(60 * held_out / n)
     says = f"Review the top 60 of {n} unlabeled rows (estimated from {found['decision']['rows']} of {held_out} that "
     assert found["headline"].startswith(says)
-    over = command("evaluate", own_run, *FAST[2:], "--budget", str(n + 1))
+    over = here("evaluate", own_run, *FAST[2:], "--budget", str(n + 1))
     assert over.returncode == 2
     assert f"--budget must be from 1 to {n}, the number of unlabeled rows" in over.stderr
 
 
-def test_a_card_that_contradicts_itself_prints_why_and_no_number(command: Run) -> None:
-    done = command("evaluate", "scores.csv", *FAST, "--prior", "0.8", "--budget", "60")
+def test_a_card_that_contradicts_itself_prints_why_and_no_number(here: Run) -> None:
+    done = here("evaluate", "scores.csv", *FAST, "--prior", "0.8", "--budget", "60")
     assert done.returncode == 0, done.stderr
     assert ": no number of positives can be given. " in done.stdout.splitlines()[2]
     assert "expect " not in done.stdout.splitlines()[2]
@@ -188,6 +179,7 @@ EVALUATE, AUDIT = ("evaluate", "scores.csv"), ("audit", "scores.csv")
         ((*AUDIT, *LABELS, "--out", "b.txt"), "--out must end in .csv, got b.txt"),
         ((*AUDIT, *LABELS, "--ids", "name", "--out", "b.csv"), "column of scores.csv (--ids) 'name'"),
         (("audit", "--answers", "scores.csv"), "there is no column 'audit'"),
+        (("prior", "scores.csv"), "--label-col is missing"),
     ],
 )
 def test_a_wrong_request_is_one_line_with_a_flag_and_exit_code_2(
@@ -199,17 +191,11 @@ def test_a_wrong_request_is_one_line_with_a_flag_and_exit_code_2(
     assert says in done.stderr
 
 
-def test_a_run_has_no_columns_to_name(command: Run, run_id: str) -> None:
-    done = command("evaluate", run_id, *LABELS)
-    assert done.returncode == 2
-    assert "--label-col needs a table (.csv, .parquet ...)" in done.stderr
-
-
 # -------------------------------------------------------------------- audit
 
 
-def test_a_sheet_is_drawn_filled_and_read(command: Run, home: Path) -> None:
-    made = command(*AUDIT, *LABELS, "--ids", "id", "--n", "40", "--budget", "60", "--out", "a.csv")
+def test_a_sheet_is_drawn_filled_and_read(here: Run, home: Path) -> None:
+    made = here(*AUDIT, *LABELS, "--ids", "id", "--n", "40", "--budget", "60", "--out", "a.csv")
     assert made.returncode == 0, made.stderr
     assert "20 above the threshold" in made.stdout
     sheet = pd.read_csv(home / "a.csv", dtype=str, keep_default_na=False)
@@ -217,29 +203,24 @@ def test_a_sheet_is_drawn_filled_and_read(command: Run, home: Path) -> None:
     assert set(sheet.answer) == {""}
     assert (sheet.id == sheet.row.map(lambda row: f"{int(row):04d}")).all()
     truth = pd.read_csv(home / "scores.csv").y
-    found = answered(command, sheet, ["yes" if truth[int(row)] else "no" for row in sheet.row], home)
+    found = answered(here, sheet, ["yes" if truth[int(row)] else "no" for row in sheet.row], home)
     assert found["checked"] == 40
     assert found["prior"]["low"] <= truth.mean() <= found["prior"]["high"]
-    said = command("audit", "--answers", "filled.csv")
+    said = here("audit", "--answers", "filled.csv")
     assert "SCAR is " in said.stdout
     assert "Clopper and Pearson 1934" in said.stdout
 
 
-def test_a_sheet_that_is_there_is_never_replaced(command: Run, home: Path) -> None:
+def test_a_sheet_that_is_there_is_never_replaced(here: Run, home: Path) -> None:
     (home / "mine.csv").write_text("answers of a day\n")
-    done = command("audit", "scores.csv", *LABELS, "--out", "mine.csv")
+    done = here("audit", "scores.csv", *LABELS, "--out", "mine.csv")
     assert done.returncode == 2
     assert "mine.csv exists already" in done.stderr
     assert (home / "mine.csv").read_text() == "answers of a day\n"
 
 
-def test_rows_of_a_run_are_audited(command: Run, run_id: str) -> None:
-    found = read(command("audit", run_id, "--n", "20", "--out", "run.csv", "--format", "json"))
-    assert len(found["rows"]) == 20
-
-
 def test_the_sheet_of_a_run_shows_its_ids_and_features_and_all_unlabeled_rows(
-    command: Run, home: Path, own_run: str, drawn: Callable[..., pd.DataFrame], tmp_path: Path
+    here: Run, home: Path, own_run: str, drawn: Callable[..., pd.DataFrame], tmp_path: Path
 ) -> None:
     table = pd.read_csv(home / "scores.csv", dtype=str)
     sheet = drawn(own_run, "--n", str((table.labeled == "0").sum()), "--budget", "60")
@@ -247,32 +228,32 @@ def test_the_sheet_of_a_run_shows_its_ids_and_features_and_all_unlabeled_rows(
     assert sorted(sheet.row.astype(int)) == np.flatnonzero(table.labeled == "0").tolist()
     for name in ("id", "x_1", "x_2"):
         assert sheet[name].tolist() == table[name][sheet.row.astype(int)].tolist()
-    found = answered(command, sheet, table.y[sheet.row.astype(int)].to_numpy(), tmp_path)
+    found = answered(here, sheet, table.y[sheet.row.astype(int)].to_numpy(), tmp_path)
     assert found["prior"]["value"] == pytest.approx((table.y == "1").mean())  # every row is checked
     assert "those of a run with folds do" in found["scar"]["undefined"]
 
 
 def test_a_joint_record_is_judged_by_scores_out_of_fold_of_all_rows(
-    command: Run, home: Path, drawn: Callable[..., pd.DataFrame], tmp_path: Path
+    here: Run, home: Path, drawn: Callable[..., pd.DataFrame], tmp_path: Path
 ) -> None:
     """Every row counts once: the budget, the sheet and SCAR are about the whole table."""
     folds = ("--folds", "3", "--refit", "all", "--save-model", "--no-tracking", "--threads", "1", "--format", "json")
-    made = command("run", "--method", "nnpu", *OWN, *folds)
+    made = here("run", "--method", "nnpu", *OWN, *folds)
     run, table = read(made)["run_id"], pd.read_csv(home / "scores.csv", dtype=str)
     assert made.stderr.count("fold 3 of 3: ") == 1
     assert made.stderr.count(" labeled positives, ") == 1, "facts of the table, once for all folds"
     n = int((table.labeled == "0").sum())
-    card = read(command("evaluate", run, *FAST[2:], "--budget", "60", "--format", "json"))
+    card = read(here("evaluate", run, *FAST[2:], "--budget", "60", "--format", "json"))
     assert card["name"] == f"nnpu on scores.csv, run {run}, scores out of fold"
     assert card["rows"]["unlabeled"] == n
     assert card["decision"]["rows"] == 60
     sheet = drawn(run, "--n", str(n), "--budget", "60")
     assert sorted(sheet.row.astype(int)) == np.flatnonzero(table.labeled == "0").tolist()
-    found = answered(command, sheet, table.y[sheet.row.astype(int)].to_numpy(), tmp_path)
+    found = answered(here, sheet, table.y[sheet.row.astype(int)].to_numpy(), tmp_path)
     assert found["prior"]["value"] == pytest.approx((table.y == "1").mean())
     assert found["scar"]["undefined"] in (None, "")
     assert found["scar"]["p_value"] > 0.01  # labels are a random draw
-    predicted = command("predict", run, "scores.csv", "--out", "joint-predicted.csv")
+    predicted = here("predict", run, "scores.csv", "--out", "joint-predicted.csv")
     assert predicted.returncode == 0, predicted.stderr
     scores = pd.read_csv(home / "joint-predicted.csv").sort_values("row")
     assert scores.decision_at_prior.isin([0, 1]).all()
@@ -280,7 +261,7 @@ def test_a_joint_record_is_judged_by_scores_out_of_fold_of_all_rows(
 
 
 def test_the_sheet_of_a_run_shows_the_columns_that_are_named(
-    command: Run, own_run: str, drawn: Callable[..., pd.DataFrame]
+    here: Run, own_run: str, drawn: Callable[..., pd.DataFrame]
 ) -> None:
     sheet = drawn(own_run, "--ids", "said", "--n", "10")
     assert list(sheet.columns) == ["audit", "row", "said", "x_1", "x_2", "answer"]
@@ -289,66 +270,60 @@ def test_the_sheet_of_a_run_shows_the_columns_that_are_named(
         (("--ids", "nobody"), "column of scores.csv (--ids) 'nobody'"),
         (("--label-col", "labeled"), "--label-col needs a table (.csv, .parquet ...); "),
     ):
-        refused = command("audit", own_run, *words, "--out", "none.csv")
+        refused = here("audit", own_run, *words, "--out", "none.csv")
         assert (refused.returncode, refused.stderr.count("\n")) == (2, 1)
         assert says in refused.stderr
 
 
-def test_a_run_whose_table_was_edited_still_names_its_rows(command: Run, home: Path, tmp_path: Path) -> None:
+def test_a_run_whose_table_was_edited_still_names_its_rows(here: Run, home: Path, tmp_path: Path) -> None:
     table = pd.read_csv(home / "scores.csv", dtype=str)[["id", "labeled", "x_1", "x_2"]]
     table.to_csv(home / "edited.csv", index=False)
-    run = trained(command, "--data", "edited.csv", *LABELS, "--prior", "0.4", "--set", "epochs=1")
+    run = trained(here, "--data", "edited.csv", *LABELS, "--prior", "0.4", "--set", "epochs=1")
     table.iloc[::-1].to_csv(home / "edited.csv", index=False)
-    made = command("audit", run, "--n", "10", "--out", tmp_path / "sheet.csv")
+    made = here("audit", run, "--n", "10", "--out", tmp_path / "sheet.csv")
     assert "edited.csv was changed since: the sheet has no features" in made.stderr
     sheet = pd.read_csv(tmp_path / "sheet.csv", dtype=str)
     assert list(sheet.columns) == ["audit", "row", "id", "answer"]
     assert (sheet.id == sheet.row.map(lambda row: f"{int(row):04d}")).all()
-    refused = command("audit", run, "--ids", "id", "--out", "none.csv")
+    refused = here("audit", run, "--ids", "id", "--out", "none.csv")
     assert refused.returncode == 2
     assert "was changed since" in refused.stderr
 
 
-def test_a_row_that_is_no_whole_number_is_refused(
-    command: Run, drawn: Callable[..., pd.DataFrame], tmp_path: Path
+def test_a_sheet_with_other_rows_without_answers_or_without_its_design_says_what_is_wrong(
+    here: Run, drawn: Callable[..., pd.DataFrame], tmp_path: Path
 ) -> None:
     sheet = drawn("scores.csv", *LABELS, "--n", "10")
     sheet.assign(answer=1, row=sheet.row.astype(int) + 0.5).to_csv(tmp_path / "half.csv", index=False)
-    done = command("audit", "--answers", tmp_path / "half.csv", "--design", tmp_path / "audit.design.npz")
-    assert done.returncode == 2
-    assert "must name every row once, by its whole number" in done.stderr
-
-
-def test_a_sheet_without_answers_or_without_its_design_says_what_is_missing(
-    command: Run, drawn: Callable[..., pd.DataFrame], tmp_path: Path
-) -> None:
-    drawn("scores.csv", *LABELS, "--n", "10")
-    blank = command("audit", "--answers", tmp_path / "audit.csv")
+    half = here("audit", "--answers", tmp_path / "half.csv", "--design", tmp_path / "audit.design.npz")
+    assert half.returncode == 2
+    assert "must name every row once, by its whole number" in half.stderr
+    blank = here("audit", "--answers", tmp_path / "audit.csv")
     assert blank.returncode == 2
     assert "--answers: none of the 5 drawn rows above the threshold is answered" in blank.stderr
     (tmp_path / "audit.design.npz").unlink()
-    assert "name it with --design FILE" in command("audit", "--answers", tmp_path / "audit.csv").stderr
+    assert "name it with --design FILE" in here("audit", "--answers", tmp_path / "audit.csv").stderr
 
 
 # -------------------------------------------------------------------- prior
 
 
-def test_estimators_read_features(command: Run, home: Path) -> None:
+def test_estimators_read_features(here: Run, home: Path) -> None:
     features = ("--drop", "id,score,other,said", "--truth-col", "y", "--estimators", "bbe,tice")
-    found = read(command("prior", "scores.csv", *LABELS, *features, "--format", "json"))
+    found = read(here("prior", "scores.csv", *LABELS, *features, "--format", "json"))
     assert [estimate["key"] for estimate in found["estimates"]] == ["bbe", "tice"]
     assert found["true"] == pytest.approx(pd.read_csv(home / "scores.csv").y.mean())
     assert set(found["estimates"][0]) >= {"share", "prior", "prior_interval", "left_out", "warnings", "diagnostics"}
     assert found["summary"].startswith(("class prior", "no range"))
 
 
-def test_priors_are_one_column_after_a_range_in_lines_of_a_page(command: Run, home: Path) -> None:
+def test_priors_are_one_column_after_a_range_in_lines_of_a_page(here: Run, home: Path) -> None:
     rng = np.random.default_rng(0)
     truth = rng.random(1000) < 0.4
     x = rng.normal(2 * truth[:, None], size=(1000, 2))
     labeled = (truth & (rng.random(1000) < 0.5)).astype(int)
     pd.DataFrame({"x_1": x[:, 0], "x_2": x[:, 1], "labeled": labeled}).to_csv(home / "larger.csv", index=False)
-    done = command("prior", "larger.csv", *LABELS)
+    done = here("prior", "larger.csv", *LABELS)
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
     summary = next(line for line in lines if line.startswith("class prior "))
@@ -362,21 +337,3 @@ def test_priors_are_one_column_after_a_range_in_lines_of_a_page(command: Run, ho
     stages = [line for line in done.stderr.splitlines() if line.startswith("estimating by ")]
     assert stages[0] == "estimating by alphamax (1 of 7)"
     assert len(stages) == 7
-
-
-OF_FEATURES = ("scores.csv", *LABELS, "--drop", "said")
-
-
-@pytest.mark.parametrize(
-    ("words", "says"),
-    [
-        (("scores.csv",), "--label-col is missing"),
-        ((*OF_FEATURES, "--estimators", "nobody"), "unknown prior estimator 'nobody'"),
-    ],
-)
-def test_a_wrong_request_for_priors_is_one_line_and_exit_code_2(
-    command: Run, words: tuple[str, ...], says: str
-) -> None:
-    done = command("prior", *words)
-    assert done.returncode == 2, done.stderr
-    assert says in done.stderr.splitlines()[-1]

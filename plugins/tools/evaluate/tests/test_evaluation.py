@@ -17,6 +17,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import cross_val_score
 
 import pubench
+from pubench_core.errors import RequestError
 from pubench_core.plugins.info import PriorInfo
 from pubench_core.plugins.registry import registry
 
@@ -504,6 +505,8 @@ def test_slow_estimators_are_asked_only_on_request() -> None:
     fast = {info.key for info in infos_of("any", None)}
     assert {info.key for info in registry().infos(PriorInfo)} - fast == {"km1", "km2", "pulsnar"}
     assert [info.key for info in infos_of("any", ["km2"])] == ["km2"]
+    with pytest.raises(RequestError, match="unknown prior estimator 'nobody'"):
+        infos_of("any", ["nobody"])
 
 
 def test_scorers_choose_models_of_scikit_learn_by_pulp_and_by_the_recovered_auc() -> None:

@@ -23,19 +23,9 @@ SHORT = ("--set", "epochs=1", "--no-tracking", "--threads", "1")
 
 
 @pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("compared")
-
-
-@pytest.fixture(scope="module")
-def command(home: Path, pubench_in: Callable[[Path], Run]) -> Run:
-    return pubench_in(home)
-
-
-@pytest.fixture(scope="module")
-def done(command: Run) -> subprocess.CompletedProcess[str]:
+def done(here: Run) -> subprocess.CompletedProcess[str]:
     """Two methods, two data sets, two seeds."""
-    return command("compare-methods", "vpu", "nnpu", "--data", "digits,breast-cancer", "--seeds", "2", *SHORT)
+    return here("compare-methods", "vpu", "nnpu", "--data", "digits,breast-cancer", "--seeds", "2", *SHORT)
 
 
 def test_one_command_gives_the_table_and_the_tests(done: subprocess.CompletedProcess[str]) -> None:
@@ -59,9 +49,9 @@ def test_one_command_gives_the_table_and_the_tests(done: subprocess.CompletedPro
 
 
 def test_stored_runs_are_reused_and_the_figures_are_those_of_the_records(
-    done: subprocess.CompletedProcess[str], command: Run, home: Path
+    done: subprocess.CompletedProcess[str], here: Run, home: Path
 ) -> None:
-    again = command(
+    again = here(
         *("compare-methods", "vpu", "nnpu", "--data", "digits,breast-cancer", "--seeds", "2,25", *SHORT),
         *("--baseline", "nnpu", "--measure", "auc", "--format", "json"),
     )
@@ -123,9 +113,9 @@ OWN = ("--label-col", "labeled", "--prior", "0.3", "--seeds", "2", "--preset", "
 
 
 def test_methods_are_compared_on_a_table_of_ones_own_by_measures_that_need_no_true_labels(
-    command: Run, own: Path, home: Path
+    here: Run, own: Path, home: Path
 ) -> None:
-    done = command("compare-methods", "vpu", "nnpu", "--data", "own.csv", *OWN)
+    done = here("compare-methods", "vpu", "nnpu", "--data", "own.csv", *OWN)
     assert done.returncode == 0, done.stderr
     lines = done.stdout.strip().splitlines()
     titles = [line.partition(", mean")[0] for line in lines if "mean ± sample" in line]
@@ -134,7 +124,7 @@ def test_methods_are_compared_on_a_table_of_ones_own_by_measures_that_need_no_tr
     assert lines.count("note: every method has its preset quick") == 2
     assert "note: pauc is measured on validation rows, which chose the epochs, and assumes that labeled" in done.stdout
     assert "nothing is decided over 2 seeds: more seeds (such as 10)" in done.stdout
-    found = json.loads(command("compare-methods", "vpu", "nnpu", "--data", "own.csv", *OWN, "--format", "json").stdout)
+    found = json.loads(here("compare-methods", "vpu", "nnpu", "--data", "own.csv", *OWN, "--format", "json").stdout)
     assert all(run["reused"] for run in found["runs"])
     assert [cell["measure"] for cell in found["cells"]] == ["pa", "pa", "pauc", "pauc"]
     assert {cell["part"] for cell in found["cells"]} == {"validation"}
@@ -143,23 +133,23 @@ def test_methods_are_compared_on_a_table_of_ones_own_by_measures_that_need_no_tr
 
 
 def test_criteria_measures_and_reports_that_need_true_labels_are_refused_for_such_a_table(
-    command: Run, own: Path, home: Path
+    here: Run, own: Path, home: Path
 ) -> None:
     for words, error in (
         (("--select", "f1"), "criterion 'f1' needs true labels and own.csv has none; --truth-col COLUMN names them"),
         (("--measure", "auc"), "--measure auc needs true labels and own.csv has none; --truth-col COLUMN names them"),
         (("--out", "a.tex"), "--out a.tex: a report shows measures on test rows, and own.csv has no true labels"),
     ):
-        refused = command("compare-methods", "vpu", "nnpu", "--data", "own.csv", *OWN, *words)
+        refused = here("compare-methods", "vpu", "nnpu", "--data", "own.csv", *OWN, *words)
         assert (refused.returncode, refused.stdout) == (2, "")
         assert error in refused.stderr
 
 
 def test_a_table_with_true_labels_is_measured_on_test_rows_next_to_a_data_set_and_in_a_report(
-    command: Run, own: Path, home: Path
+    here: Run, own: Path, home: Path
 ) -> None:
     words = ("--data", "true.csv,digits", "--truth-col", "truth", *OWN, "--out", "report.tex")
-    done = command("compare-methods", "vpu", "nnpu", *words)
+    done = here("compare-methods", "vpu", "nnpu", *words)
     assert done.returncode == 0, done.stderr
     lines = done.stdout.strip().splitlines()
     assert lines[3].startswith("Accuracy at the prior, %, on test rows, mean ±")

@@ -309,6 +309,8 @@ def test_lower_is_better_where_the_metric_says_so() -> None:
     assert [(pair.method, pair.decision) for pair in found.pairs[:2]] == [("a", "better"), ("c", "worse")]
     assert found.average.friedman is not None
     assert found.average.friedman.average_ranks == (1.0, 2.0, 3.0)
+    assert found.average.friedman.data == ("digits", "toy")
+    assert "too few data sets for Nemenyi's test" in str(found)
 
 
 @pytest.mark.parametrize(
@@ -628,14 +630,6 @@ def test_one_pair_is_too_few() -> None:
     assert math.isnan(pair.p)
     assert math.isnan(pair.adjusted)
     assert "too few pairs" in str(found)
-
-
-def test_three_methods_on_two_data_sets_are_ranked() -> None:
-    found = compared(("digits", "toy"), a=[0.5, 0.5], b=[0.6, 0.6], c=[0.7, 0.7]).significance()
-    assert found.average.friedman is not None
-    assert found.average.friedman.average_ranks == (3.0, 2.0, 1.0)
-    assert found.average.friedman.data == ("digits", "toy")
-    assert "too few data sets for Nemenyi's test" in str(found)
 
 
 def test_a_data_set_where_a_method_has_no_value_is_left_out_of_the_ranks_and_said_to_be() -> None:
