@@ -59,6 +59,7 @@ def test_digits_are_gray_values_in_0_to_1_by_sixteenths() -> None:
     x = read("digits").x
     assert (x.min(), x.max()) == (0, 1)
     assert np.array_equal(x * 16, np.round(x * 16))
+    assert INFOS["digits"].preprocess == "none"
 
 
 def test_even_digits_are_positive() -> None:
@@ -72,21 +73,3 @@ def test_malignant_tumours_are_positive_and_the_wider_ones() -> None:
     assert INFOS["breast-cancer"].classes[INFOS["breast-cancer"].positive[0]] == "malignant"
     radius = data.x[:, 0]
     assert radius[data.y == 0].mean() > radius[data.y == 1].mean() + 4
-
-
-class TestStandardized:
-    def test_validation_and_test_rows_are_measured_by_the_training_pool(self) -> None:
-        problem = problem_of("breast-cancer")
-        raw = read("breast-cancer").x.astype(np.float64)
-        pool = raw[problem.split.train.rows]
-        assert len(problem.split.test_rows) == 114  # a fifth, split off
-        for part, rows in (("validation", problem.split.validation.rows), ("test", problem.split.test_rows)):
-            features, positions, _ = problem.part(part)
-            expected = (raw[rows] - pool.mean(axis=0)) / pool.std(axis=0)
-            assert np.allclose(features.take(positions).numpy(), expected, atol=1e-5)
-            assert np.abs(expected.mean(axis=0)).max() > 1e-3
-
-    def test_digits_are_left_as_they_are(self) -> None:
-        problem = problem_of("digits")
-        rows = np.concatenate([problem.split.train.rows, problem.split.validation.rows])
-        assert np.array_equal(problem.features.values.numpy(), read("digits").x[rows])

@@ -7,15 +7,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from pubench_datasets_tables import user_table
-from pubench_datasets_tables.user_table import read_user_table
 
 from pubench_cli.yaml_layers import assigned
 from pubench_core.data.labeled import LabeledData
 from pubench_core.engine.plan import Plan
 from pubench_core.engine.resolve import resolve
 from pubench_core.plugins.registry import registry
-from pubench_core.specs import UserTableSpec
 
 
 @pytest.fixture
@@ -49,19 +46,3 @@ def test_what_decides_numbers_changes_the_digest(plan: Plan, changed: str) -> No
 
 def test_notes_on_a_table_do_not_change_the_code(plan: Plan) -> None:
     assert replace(read(plan), notes=("worded otherwise",), left_out={"c": "a reason"}).digest == read(plan).digest
-
-
-def test_a_reader_that_reads_other_numbers_changes_the_code_of_the_run(
-    plan: Plan, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def shifted(own: UserTableSpec) -> LabeledData:
-        table = read_user_table(own)
-        return replace(table, x=table.x + 1)
-
-    monkeypatch.setattr(user_table, "read_user_table", shifted)
-    own = plan.spec.data.own
-    assert own is not None
-    layer = assigned(f"data.own.path={own.path}", "data.own.label_col=s", "method.key=nnpu", "prior=0.4")
-    again = resolve([layer], registry())
-    assert again.run_id == plan.run_id
-    assert again.code.changed_since(plan.code) == ["table"]

@@ -8,8 +8,6 @@ import hashlib
 import itertools
 import pickle
 import struct
-import subprocess
-import sys
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -25,7 +23,6 @@ from torchvision.datasets import CIFAR10, USPS
 
 from pubench_core.data.dataset import ClassData, DataRoot
 from pubench_core.data.source import source_of
-from pubench_core.data.store import open_dataset
 
 INFOS = {info.key: info for info in pubench_datasets()}
 Arrays = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
@@ -274,24 +271,6 @@ def test_torchvision_reads_the_same_digits_up_to_its_256_gray_values(tmp_path: P
     data, theirs = read("usps", tmp_path), USPS(tmp_path, train=True)
     assert theirs.targets == data.y.tolist()
     assert np.abs(data.x[:, 0] * 255 - theirs.data).max() <= 1.001
-
-
-def test_a_prepared_copy_is_opened_and_loaders_are_imported_without_what_only_reading_needs(tmp_path: Path) -> None:
-    write_files(tmp_path / "root" / "mnist", IDX)
-    open_dataset(source_of(INFOS["mnist"]), DataRoot(tmp_path / "root", "a test", cache=tmp_path / "cache"))
-    script = (
-        "import importlib, sys; from pathlib import Path\n"
-        "from pubench_core.data.dataset import DataRoot\n"
-        "from pubench_core.data.source import source_of\n"
-        "from pubench_core.data.store import open_dataset\n"
-        "from pubench_datasets_vision import pubench_datasets\n"
-        "for info in pubench_datasets(): importlib.import_module(info.load.split(':')[0])\n"
-        f"root = DataRoot(Path({str(tmp_path / 'root')!r}), 'a test', cache=Path({str(tmp_path / 'cache')!r}))\n"
-        "x = open_dataset(source_of(pubench_datasets()[0]), root).data.x\n"
-        "print(x.shape, [m for m in ('torchvision', 'torch', 'PIL', 'pyarrow') if m in sys.modules])\n"
-    )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert done.stdout == "(20, 1, 28, 28) []\n"
 
 
 @pytest.mark.parametrize(
