@@ -307,12 +307,13 @@ class TestFetch:
         assert "--offline" in line
         assert not root_of(tmp_path).exists()
 
-    def test_a_set_that_nobody_can_download_says_where_it_is_from(self, data: Run) -> None:
+    def test_a_set_that_nobody_can_download_says_where_it_is_from(self, data: Run, tmp_path: Path) -> None:
         done = data("data", "fetch", "acme-drawer")
         assert done.returncode == 2
         assert done.stderr.splitlines() == [
             "acme-drawer: fetching",
-            "error: acme-drawer cannot be downloaded by pubench: get it from the drawer [left]",
+            "error: acme-drawer cannot be downloaded by pubench: get it from the drawer [left] and put it into "
+            f"{root_of(tmp_path) / 'acme-drawer'}",
         ]
 
     @pytest.mark.parametrize(

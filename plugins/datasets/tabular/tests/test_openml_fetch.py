@@ -85,11 +85,6 @@ class TestFetch:
         assert line == (sent if kind == "nothing" else failed) + where
         assert module.folder == Path("its", "own")
 
-    def test_a_set_without_a_pinned_id_says_which_files_to_get(self, root: DataRoot, source: Source) -> None:
-        line = refusal(lambda: source("landsat").fetch(root))
-        assert line.startswith("landsat cannot be downloaded by pubench: get sat.trn, sat.tst from ")
-        assert line.endswith(f"and put that into {root.path / 'landsat'}")
-
     @pytest.mark.filterwarnings("default")  # the package's own warnings are not ours
     def test_the_real_package_without_a_network(
         self, root: DataRoot, monkeypatch: pytest.MonkeyPatch, source: Source

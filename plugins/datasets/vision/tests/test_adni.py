@@ -19,8 +19,7 @@ from pubench_datasets_vision import pubench_datasets
 from pubench_datasets_vision.adni import class_of
 from refusals import read_files, refusal
 
-from pubench_core.data.dataset import ClassData, DataRoot
-from pubench_core.data.source import source_of
+from pubench_core.data.dataset import ClassData
 
 INFO = {info.key: info for info in pubench_datasets()}["adni"]
 CLASSES = ("NonDemented", "VeryMildDemented", "ModerateDemented", "MildDemented")
@@ -143,12 +142,6 @@ class TestTables:
         assert data.y.tolist() == [0, 1, 2, 3] * 3  # its own labels would say 2, 3, 1, 0
         write_table(table_of_test(tmp_path / place), rows("test"), hub_metadata(CLASSES))
         assert_content(read(tmp_path))
-
-
-def test_no_download_is_offered(tmp_path: Path) -> None:
-    line = refusal(lambda: source_of(INFO).fetch(DataRoot(tmp_path, "a test")))
-    assert line.startswith("adni cannot be downloaded by pubench: get the four-class")
-    assert str(tmp_path / "adni") in line
 
 
 BAD = f"test/{CLASSES[1]}/1.png"

@@ -60,7 +60,8 @@ class DataSource(ABC):
 
         Raises RequestError if they cannot be had by download.
         """
-        raise RequestError(f"{self.info.key} cannot be downloaded by pubench: get it from {self.info.source}")
+        where = f"get it from {self.info.source} and put it into {root.path / self.info.key}"
+        raise RequestError(f"{self.info.key} cannot be downloaded by pubench: {where}")
 
     # ---------------------------------------------------------------- sources with tasks (DatasetInfo.tasks)
 

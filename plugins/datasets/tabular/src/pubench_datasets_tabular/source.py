@@ -86,12 +86,9 @@ class Table(DataSource):
 
     def fetch(self, root: DataRoot) -> None:
         if self.layout.openml is None:
-            raise RequestError(
-                f"{self.info.key} cannot be downloaded by pubench: get "
-                f"{', '.join((*self.layout.files, *self.layout.test_files))} from "
-                f"{self.info.source} and put that into {root.path / self.info.key}"
-            )
-        download(self.info, root, self.layout.openml.number)
+            super().fetch(root)
+        else:
+            download(self.info, root, self.layout.openml.number)
 
     def _openml(self, path: Path, root: DataRoot) -> ClassData:
         pinned = self.layout.openml

@@ -41,8 +41,6 @@ class Adni(DataSource):
     deviation are computed from the training images.
     """
 
-    downloadable = False  # a person has to get it
-
     def locate(self, root: DataRoot) -> tuple[Path, ...]:
         """The tables of both parts, or every image of both in order; RequestError names what is absent."""
         folders = root.folders(self.info)
@@ -99,13 +97,6 @@ class Adni(DataSource):
         mean, std = channel_statistics(x)
         data = ClassData(x=x, y=y, x_test=x_test, y_test=y_test, mean=mean, std=std)
         return compared(self.info, data, (5_120, 1_280), root)
-
-    def fetch(self, root: DataRoot) -> None:
-        """Always a RequestError: the set has no download that pubench may use."""
-        raise RequestError(
-            f"{self.info.key} cannot be downloaded by pubench: get {self.info.source}, and put its "
-            f"train-*.parquet and test-*.parquet, or train/ and test/, into {root.path / self.info.key}"
-        )
 
 
 def _images(files: tuple[Path, ...]) -> Iterator[tuple[str, int, str, bytes]]:
