@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from pubench_datasets_vision import pubench_datasets
 from refusals import refusal
-from torchvision.datasets import CIFAR10, MNIST, USPS, FashionMNIST, utils
+from torchvision.datasets import MNIST, FashionMNIST, utils
 
 from pubench_core.data.dataset import DataRoot
 from pubench_core.data.source import source_of
@@ -125,13 +125,3 @@ def test_an_interrupted_or_partial_download_leaves_nothing_and_the_next_replaces
     network.fail = None
     source_of(INFOS["usps"]).fetch(root_of(tmp_path))
     assert (tmp_path / "root" / "usps" / "usps.bz2").read_bytes() == content("usps.bz2")
-
-
-def test_torchvision_still_has_the_names_that_are_used() -> None:
-    """``fetch`` takes addresses and checksums from torchvision, one of them from a private name."""
-    from torchvision.datasets import Imagenette
-
-    assert (CIFAR10.filename, len(CIFAR10.tgz_md5)) == ("cifar-10-python.tar.gz", 32)
-    assert [(name, len(md5)) for _, name, md5 in USPS.split_list.values()] == [("usps.bz2", 32), ("usps.t.bz2", 32)]
-    url, md5 = Imagenette._ARCHIVES["160px"]
-    assert (url.rsplit("/", 1)[1], len(md5)) == ("imagenette2-160.tgz", 32)

@@ -30,22 +30,35 @@ def compared(name: str, better: float | None) -> Fit:
     return Fit(Candidate(name, name), checked=found)
 
 
-class TestTheRule:
-    def test_without_checked_rows_nothing_chooses(self) -> None:
-        assert chosen_by_checked_rows([compared("trees", None), compared("line", None)]) is None
+@pytest.mark.parametrize(
+    ("others", "chosen"),
+    [
+        ({"line": None}, None),  # no row was checked
+        ({"net": SURE + 0.01, "line": 0.6}, "net"),
+        ({"net": SURE - 0.01}, None),
+        ({"line": 0.9, "net": 0.9}, "line"),  # the cheaper one
+    ],
+)
+def test_checked_rows_that_are_sure_choose(others: dict[str, float | None], chosen: str | None) -> None:
+    found = chosen_by_checked_rows([compared("trees", None), *(compared(*other) for other in others.items())])
+    assert (found.candidate.name if found else None) == chosen
 
-    def test_checked_rows_that_are_sure_do(self) -> None:
-        found = chosen_by_checked_rows([compared("trees", None), compared("net", SURE + 0.01), compared("line", 0.6)])
-        assert found is not None
-        assert found.candidate.name == "net"
 
-    def test_less_sure_checked_rows_do_not_choose(self) -> None:
-        assert chosen_by_checked_rows([compared("trees", None), compared("net", SURE - 0.01)]) is None
-
-    def test_of_equally_sure_ones_the_cheaper_is_chosen(self) -> None:
-        found = chosen_by_checked_rows([compared("trees", None), compared("line", 0.9), compared("net", 0.9)])
-        assert found is not None
-        assert found.candidate.name == "line"
+@pytest.mark.parametrize(
+    ("given", "estimated", "interval"),
+    [
+        ((0.3, 0.4), (0.1, 0.2), (0.3, 0.4)),
+        (None, (0.1, 0.2), (0.1, 0.2)),
+        (None, (0.99, 1.0), (0.99, 0.999)),  # room below one
+        (None, None, None),
+    ],
+)
+def test_a_given_prior_outweighs_an_estimated_one_which_says_that_it_is_one(
+    given: tuple[float, float] | None, estimated: tuple[float, float] | None, interval: tuple[float, float] | None
+) -> None:
+    estimates = PriorEstimates("t", 100, 10, "one-sample", 1.0, "scores", (), estimated)
+    found, warnings = prior_of(given, None, estimates)
+    assert (found.interval, found.estimated, warnings) == (interval, given is None and estimated is not None, [])
 
 
 class TestCheckedRows:
@@ -65,38 +78,15 @@ class TestCheckedRows:
         assert found.difference == 0
         assert found.better == 0.5
 
-    def test_two_answers_of_a_class_compare_nothing(self) -> None:
-        few = Checked(self.checked.rows, np.arange(6) < 2, self.checked.weight, self.checked.band)
+    @pytest.mark.parametrize("positive", [np.arange(6) < 2, np.ones(6, bool)])
+    def test_two_answers_of_a_class_or_one_class_alone_compare_nothing(self, positive: np.ndarray) -> None:
+        few = Checked(self.checked.rows, positive, self.checked.weight, self.checked.band)
         assert checked_difference(np.arange(6.0), -np.arange(6.0), few) is None
-
-    def test_one_class_alone_compares_nothing(self) -> None:
-        one = Checked(self.checked.rows, np.ones(6, bool), self.checked.weight, self.checked.band)
-        assert checked_difference(np.arange(6.0), np.arange(6.0), one) is None
 
     def test_draws_keep_the_sizes_of_bands(self) -> None:
         counts = choice._drawn(self.checked.band, np.random.default_rng(0))
         assert (counts[:, :3].sum(1) == 3).all()
         assert (counts[:, 3:].sum(1) == 3).all()
-
-
-class TestThePrior:
-    @staticmethod
-    def estimated(interval: tuple[float, float] | None) -> PriorEstimates:
-        return PriorEstimates("t", 100, 10, "one-sample", 1.0, "scores", (), interval)
-
-    def test_a_given_one_outweighs_estimators(self) -> None:
-        found, warnings = prior_of((0.3, 0.4), None, self.estimated((0.1, 0.2)))
-        assert (found.interval, found.estimated, warnings) == ((0.3, 0.4), False, [])
-
-    def test_an_estimate_says_that_it_is_one(self) -> None:
-        found, _ = prior_of(None, None, self.estimated((0.1, 0.2)))
-        assert (found.interval, found.estimated, found.prior) == ((0.1, 0.2), True, pytest.approx(0.15))
-
-    def test_an_estimate_of_one_leaves_room_below_one(self) -> None:
-        assert prior_of(None, None, self.estimated((0.99, 1.0)))[0].interval == (0.99, 0.999)
-
-    def test_the_prior_may_be_unknown(self) -> None:
-        assert prior_of(None, None, self.estimated(None))[0].interval is None
 
 
 def test_scar_is_contradicted_by_the_card_unless_checked_rows_reject_it() -> None:

@@ -69,21 +69,21 @@ def _plans_only(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pubench.running.carry_out", lambda found, **how: found)
 
 
-def of_command(made: Recipe, pubench_here: Callable[..., Any]) -> Plan:
+def of_command(made: Recipe, pubench_within: Callable[..., Any]) -> Plan:
     """The plan of the command that a recipe gives."""
     words = shlex.split(made.command)
     assert words[:2] == ["pubench", "run"]
-    done = pubench_here(*words[1:], "--dry-run", "--format", "json")
+    done = pubench_within(*words[1:], "--dry-run", "--format", "json")
     assert done.returncode == 0, done.stderr
     return resolve([Layer(json.loads(done.stdout))], registry())
 
 
 @pytest.mark.usefixtures("_plans_only")
 @pytest.mark.parametrize("name", RUNS)
-def test_the_command_is_that_of_the_run(name: str, pubench_in: Callable[..., Any], tmp_path: Path) -> None:
+def test_the_command_is_that_of_the_run(name: str, pubench_within: Callable[..., Any]) -> None:
     plan = resolve([Layer(json.loads(json.dumps(RUNS[name])))], registry())
     made = recipe_of(plan.spec)
-    found = of_command(made, pubench_in(tmp_path))
+    found = of_command(made, pubench_within)
     assert found.run_id == plan.run_id
     assert found.spec.selection == plan.spec.selection
 
@@ -97,7 +97,7 @@ def test_the_command_is_that_of_the_run(name: str, pubench_in: Callable[..., Any
     ],
 )
 def test_a_table_of_ones_own_is_named_with_its_columns(
-    name: str, head: str, drop: str, words: str, pubench_in: Callable[..., Any], tmp_path: Path
+    name: str, head: str, drop: str, words: str, pubench_within: Callable[..., Any], tmp_path: Path
 ) -> None:
     """Names with spaces and commas too."""
     table = tmp_path / name
@@ -106,12 +106,12 @@ def test_a_table_of_ones_own_is_named_with_its_columns(
     plan = resolve([Layer({"method": {"key": "nnpu"}, "data": {"own": own}, "prior": 0.4, "seed": 2})], registry())
     made = recipe_of(plan.spec)
     assert words.format(table) in made.command
-    assert of_command(made, pubench_in(tmp_path)).run_id == plan.run_id
+    assert of_command(made, pubench_within).run_id == plan.run_id
 
 
 @pytest.mark.usefixtures("_plans_only")
 def test_a_table_in_memory_is_named_as_it_is_once_saved(
-    pubench_in: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    pubench_within: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     x, truth = np.arange(120.0).reshape(60, 2), np.arange(60) % 2
     table = pubench.data(x, np.arange(60) % 4 == 1, name="sizes", truth=truth, test=(x + 0.5, truth))
@@ -120,12 +120,12 @@ def test_a_table_in_memory_is_named_as_it_is_once_saved(
     assert made.first == "The table was in memory: table.save('sizes.parquet') writes what is read here."
     monkeypatch.chdir(tmp_path)
     table.save("sizes.parquet")
-    assert of_command(made, pubench_in(tmp_path)).run_id == plan.run_id
+    assert of_command(made, pubench_within).run_id == plan.run_id
 
 
 @pytest.mark.usefixtures("_plans_only")
 def test_test_rows_in_memory_beside_a_file_are_named_as_they_are_once_saved(
-    pubench_in: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    pubench_within: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = tmp_path / "people.csv"
     file.write_text("a,b,who,truth\n" + "".join(f"{k % 11},{k % 7},{int(k % 4 == 0)},{k % 2}\n" for k in range(60)))
@@ -138,4 +138,4 @@ def test_test_rows_in_memory_beside_a_file_are_named_as_they_are_once_saved(
     saved = table.save("people.parquet")
     assert saved.own == {**table.own, "path": file, "test": Path("people-test.parquet")}
     assert pandas.read_parquet("people-test.parquet").equals(test)
-    assert of_command(made, pubench_in(tmp_path)).run_id == plan.run_id
+    assert of_command(made, pubench_within).run_id == plan.run_id

@@ -24,15 +24,13 @@ Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with records in ``results``."""
-    place = tmp_path_factory.mktemp("report")
-    stored(place / "results", made_study(["nnpu", "vpu", "upu"], ["imdb", "20news"], [2, 25, 42]))
-    return place
+def folder(home: Path) -> Path:
+    """The folder of the test module, with records in ``results``."""
+    stored(home / "results", made_study(["nnpu", "vpu", "upu"], ["imdb", "20news"], [2, 25, 42]))
+    return home
 
 
-def test_every_format_is_written(folder: Path, pubench_in: Callable[[Path], Run]) -> None:
-    run = pubench_in(folder)
+def test_every_format_is_written(folder: Path, within: Run) -> None:
     begins = {
         "table": "Report of records in results",
         "md": "# Report of records",
@@ -40,49 +38,49 @@ def test_every_format_is_written(folder: Path, pubench_in: Callable[[Path], Run]
         "latex": "% ",
     }
     for form, beginning in begins.items():
-        done = run("study", "report", "results", "--format", form)
+        done = within("study", "report", "results", "--format", form)
         assert (done.returncode, done.stderr) == (0, "")
         assert done.stdout.startswith(beginning)
-    to_file = run("study", "report", "--format", "md", "--out", "out.text")
+    to_file = within("study", "report", "--format", "md", "--out", "out.text")
     assert (to_file.returncode, to_file.stdout, to_file.stderr) == (0, "", "written: out.text\n")
     assert (folder / "out.text").read_text().startswith(begins["md"])
     for suffix, beginning in {"txt": begins["table"], "tex": begins["latex"], "html": "<!DOCTYPE html>"}.items():
-        assert run("study", "report", "--out", f"named.{suffix}").returncode == 0
+        assert within("study", "report", "--out", f"named.{suffix}").returncode == 0
         assert (folder / f"named.{suffix}").read_text().startswith(beginning)
 
 
 def test_the_terminal_gets_the_verdict_in_twelve_lines_and_everything_on_request(
-    tmp_path: Path, pubench_in: Callable[[Path], Run]
+    tmp_path: Path, pubench_within: Run
 ) -> None:
     methods = ["nnpu", "vpu", "upu", "puet", "dist-pu", "glws", "naive", "pn"]
     stored(tmp_path / "results", made_study(methods, ["imdb", "20news"], [2, 25, 42]))
-    lines = pubench_in(tmp_path)("study", "report", "results").stdout.splitlines()
+    lines = pubench_within("study", "report", "results").stdout.splitlines()
     assert len(lines) <= 12
     assert "closest to the best of each data set" in lines[2]
     assert "naive (baseline) is" in lines[2]
     first = next(line for line in lines if line.startswith("1 "))
     assert lines[2].startswith(f"{first.split()[1]} comes")
     assert "3 more methods" in lines[-1]
-    full = pubench_in(tmp_path)("study", "report", "results", "--full").stdout
+    full = pubench_within("study", "report", "results", "--full").stdout
     assert "Selection criteria side by side" in full
     assert len(full.splitlines()) > 60
 
 
-def test_a_trial_run_is_kept_out_of_a_report(tmp_path: Path, pubench_in: Callable[[Path], Run]) -> None:
+def test_a_trial_run_is_kept_out_of_a_report(tmp_path: Path, pubench_within: Run) -> None:
     """Runs of five epochs next to those of ten."""
     runs = made_study(["nnpu", "vpu"], ["imdb"], [2, 25])
     short = [varied(one, method=one.spec.method.model_copy(update={"config": {"epochs": 5}})) for one in runs]
     stored(tmp_path / "results", [*runs, *short])
-    every = pubench_in(tmp_path)("study", "report", "results").stdout
+    every = pubench_within("study", "report", "results").stdout
     assert "nnpu [epochs=5]" in every
-    kept = pubench_in(tmp_path)("study", "report", "results", "--only", "config.epochs=5", "--only", "seed=2,25")
+    kept = pubench_within("study", "report", "results", "--only", "config.epochs=5", "--only", "seed=2,25")
     assert kept.returncode == 0, kept.stderr
     assert "4 runs; 2 methods" in kept.stdout
     assert "[epochs" not in kept.stdout
 
 
-def test_figures_and_page_are_written_where_asked(folder: Path, pubench_in: Callable[[Path], Run]) -> None:
-    done = pubench_in(folder)("study", "report", "results", "--format", "html", "--figures", "figures")
+def test_figures_and_page_are_written_where_asked(folder: Path, within: Run) -> None:
+    done = within("study", "report", "results", "--format", "html", "--figures", "figures")
     assert done.returncode == 0, done.stderr
     assert (folder / "results-report.html").read_text().startswith("<!DOCTYPE html>")
     names = {path.name for path in (folder / "figures").iterdir()}
@@ -106,19 +104,18 @@ def test_figures_and_page_are_written_where_asked(folder: Path, pubench_in: Call
     ],
 )
 def test_what_cannot_be_done_is_one_line_and_exit_code_2(
-    folder: Path, pubench_within: Run, monkeypatch: pytest.MonkeyPatch, arguments: list[str], said: str
+    folder: Path, within: Run, arguments: list[str], said: str
 ) -> None:
-    monkeypatch.chdir(folder)
-    done = pubench_within("study", "report", *arguments)
+    done = within("study", "report", *arguments)
     assert (done.returncode, done.stdout) == (2, "")
     assert len(done.stderr.splitlines()) == 1
     assert said in done.stderr
 
 
 @pytest.fixture(scope="module")
-def web_page(folder: Path, pubench_in: Callable[[Path], Run]) -> str:
+def web_page(folder: Path, here: Run) -> str:
     """Address of the report as a page."""
-    done = pubench_in(folder)("study", "report", "results", "--out", "page.html")
+    done = here("study", "report", "results", "--out", "page.html")
     assert done.returncode == 0, done.stderr
     return f"file://{folder}/page.html"
 
@@ -188,16 +185,17 @@ def test_everything_on_the_page_can_be_done_with_the_keyboard(web_page: str) -> 
         assert value(focused) == "seed 2"
 
 
-def test_a_call_writes_what_the_command_writes(folder: Path, pubench_in: Callable[[Path], Run]) -> None:
+def test_a_call_writes_what_the_command_writes(
+    folder: Path, pubench_within: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
     results = pubench.load_results(folder / "results").where(method=["nnpu", "vpu"])
     in_order = attrgetter("result.spec.data.key", "result.spec.method.key", "result.spec.seed")
     chosen = pubench.Results(sorted(results, key=in_order))
     stored(folder / "two" / "results", [run.result for run in chosen])
+    monkeypatch.chdir(folder / "two")
     for name, form in (("a.txt", "table"), ("a.csv", "csv"), ("a.html", "html")):
         wanted = folder / "two" / name
-        done = pubench_in(folder / "two")(
-            "study", "report", "results", "--format", form, "--out", name, "--measure", "f1"
-        )
+        done = pubench_within("study", "report", "results", "--format", form, "--out", name, "--measure", "f1")
         assert done.returncode == 0, done.stderr
         written = chosen.report(folder / f"called-{name}", measure="f1")
         assert written == [folder / f"called-{name}"]
