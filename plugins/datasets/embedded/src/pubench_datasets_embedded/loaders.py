@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib.util
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -20,13 +21,7 @@ class Digits(DataSource):
     """(1797, 64) gray values, scaled from 0..16 to [0, 1]."""
 
     def read(self, files: tuple[Path, ...], root: DataRoot) -> ClassData:
-        table = bundled("digits.csv.gz")
-        if table is None:
-            from sklearn.datasets import load_digits
-
-            x, y = load_digits(return_X_y=True)
-        else:
-            x, y = table[:, :-1], table[:, -1]
+        x, y = bundled("digits.csv.gz", "load_digits")
         return ClassData(x=(x / 16).astype(np.float32), y=y.astype(np.int64))
 
 
@@ -34,21 +29,22 @@ class BreastCancer(DataSource):
     """(569, 30) measurements in their units."""
 
     def read(self, files: tuple[Path, ...], root: DataRoot) -> ClassData:
-        table = bundled("breast_cancer.csv", header=True)
-        if table is None:
-            from sklearn.datasets import load_breast_cancer
-
-            x, y = load_breast_cancer(return_X_y=True)
-        else:
-            x, y = table[:, :-1], table[:, -1]
+        x, y = bundled("breast_cancer.csv", "load_breast_cancer", header=True)
         return ClassData(x=x.astype(np.float32), y=y.astype(np.int64))
 
 
-def bundled(name: str, *, header: bool = False) -> npt.NDArray[np.float64] | None:
-    """(rows, columns) of a table that scikit-learn brings, the class in its last column; None where it is not there."""
+def bundled(name: str, loader: str, *, header: bool = False) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+    """(n, d) features and (n,) classes of a table that scikit-learn brings.
+
+    ``loader``: scikit-learn's own, which is called if the table is elsewhere.
+    """
     spec = importlib.util.find_spec("sklearn")
     folders = spec.submodule_search_locations if spec is not None else None
     file = Path(folders[0], "datasets", "data", name) if folders else None
     if file is None or not file.is_file():
-        return None
-    return np.loadtxt(file, delimiter=",", skiprows=int(header))
+        from sklearn import datasets
+
+        x, y = getattr(datasets, loader)(return_X_y=True)
+        return x, y
+    table = np.loadtxt(file, delimiter=",", skiprows=int(header))
+    return table[:, :-1], table[:, -1]

@@ -62,11 +62,6 @@ def _caches_of_user() -> Iterator[Path]:
 # -------------------------------------------------------------------- reading
 
 
-def is_openml(path: Path) -> bool:
-    """Whether a file is one that :func:`cached` found."""
-    return path.suffix in (".arff", ".pq")
-
-
 def reading_download(path: Path, address: str) -> AbstractContextManager[None]:
     """A block that reads a download: RequestError names the file, and the address to fetch again if it is damaged."""
     import arff

@@ -16,7 +16,7 @@ from pubench_core.data.source import DataSource
 from pubench_core.errors import RequestError
 
 from .layouts import LAYOUTS, Feature, Layout
-from .openml_files import cached, download, is_openml, read_cells, reading_download
+from .openml_files import cached, download, read_cells, reading_download
 
 if TYPE_CHECKING:
     from pandas import DataFrame, Series
@@ -57,7 +57,7 @@ class Table(DataSource):
             return (copy,)
 
     def read(self, files: tuple[Path, ...], root: DataRoot) -> ClassData:
-        if is_openml(files[0]):
+        if files[0].suffix in (".arff", ".pq"):  # of OpenML
             return self._openml(files[0], root)
         parts = []
         for path in files:

@@ -51,7 +51,7 @@ class Newsgroups(TextSource):
     def corpus(self, files: tuple[Path, ...], root: DataRoot) -> Corpus:
         if files[0].name in ARCHIVES:
             archive = files[0]
-            found = members(archive, lambda name: _part(name) is not None)
+            found = members(archive, _is_of_a_part)
             return self._ordered(((name, content) for name, _, content in found), archive)
         return self._ordered(contents(files), files[0].parents[2])
 
@@ -98,8 +98,6 @@ class Newsgroups(TextSource):
         )
 
 
-def _part(place: PurePath) -> int | None:
-    """0 for the training folder, 1 for the test folder, None for what is in neither (or hidden)."""
-    if any(part.startswith(".") for part in place.parts):
-        return None
-    return next((PARTS.index(part) for part in place.parts[:-1] if part in PARTS), None)
+def _is_of_a_part(place: PurePath) -> bool:
+    """Whether a member of the archive is in the training or the test folder, and not hidden."""
+    return any(part in PARTS for part in place.parts[:-1]) and not any(part.startswith(".") for part in place.parts)
