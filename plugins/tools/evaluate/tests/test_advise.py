@@ -183,11 +183,6 @@ class TestAnAnswer:
             assert sorted(subject.rows[~subject.labeled]) == sorted(advice.ranked()["row"])
 
 
-def with_sheet(advice: Advice, **changed: Any) -> Advice:
-    """An answer about the top 60, whose sheet is there, changed."""
-    return replace(advice, **{"promise": Promise(60, 40, 58, "the prior"), **changed})
-
-
 TAUGHT = Fit(
     replace(OTHERS[3], name=f"{OTHERS[3].name}, trained on the checked rows"),
     checked=OverBagging(0.9, 0.1, (0.0, 0.2), 0.91),
@@ -221,7 +216,7 @@ HEADLINES: dict[str, tuple[dict[str, Any], str]] = {
 @pytest.mark.parametrize("name", HEADLINES)
 def test_the_headline_has_at_most_25_words_and_no_range_that_says_nothing(answered: Any, name: str) -> None:
     changed, sentence = HEADLINES[name]
-    headline = with_sheet(answered[0], **changed).headline
+    headline = replace(answered[0], **{"promise": Promise(60, 40, 58, "the prior"), **changed}).headline
     assert sentence in headline
     assert len(headline.split()) <= 25
     assert ("audit.csv" in headline) == ("sheet" not in changed)

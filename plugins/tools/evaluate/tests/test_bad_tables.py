@@ -83,18 +83,8 @@ ANSWERED: dict[str, tuple[Callable[[], pd.DataFrame], dict[str, Any], str]] = {
         "in the table a second time",
     ),
     "no prior": (table, {}, "needs a prior"),
-    "half of the cells missing": (
-        lambda: changed("b", lambda f: f["b"].where(np.arange(N) % 2 == 0)),
-        {},
-        "median",
-    ),
     "features of noise": (lambda: table().assign(a=np.random.default_rng(1).normal(size=N)), {"prior": 0.5}, "Use"),
     "labeled mostly": (lambda: table(labeled=149).query("labeled == 1 or b > -0.5"), {}, "right way round"),
-    "200 columns": (
-        lambda: table().join(pd.DataFrame(np.random.default_rng(2).normal(size=(N, 200))).add_prefix("x")),
-        {},
-        "202 features",
-    ),
 }
 
 

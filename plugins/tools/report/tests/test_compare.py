@@ -104,13 +104,6 @@ def test_pu_bench_is_compared_by_f1_whatever_its_caption_says() -> None:
         beside_published(Results([made]), "pubench2026", measure="accuracy")
 
 
-def test_a_difference_of_less_than_two_standard_errors_is_matched_and_needs_no_reason() -> None:
-    """81.66 ± 2.73 over ten seeds is published. Ours, 83.00 ± 1.00 over three: 1.34 ± 1.04."""
-    (cell,) = beside_published(Results(three(0.83, 0.01)), "pubench2026").cells
-    assert (cell.verdict, cell.standing, cell.reason) == ("matched", "matched", None)
-    assert cell.texts()[4:6] == ["+1.34 ± 1.04", "yes"]
-
-
 def test_one_run_is_not_judged_however_near_it_is() -> None:
     found = beside_published(Results([run(0.8166)]), "pubench2026")
     (cell,) = found.cells
@@ -315,10 +308,9 @@ def test_results_are_compared_from_python() -> None:
     others = [run(value, seed, method=LBE) for value, seed in ((0.87, 52), (0.91, 99))]
     with_other = compare_with(mine, Results(others))
     assert (with_other.theirs, with_other.cells[0].verdict) == ("other results", "matched")
+    assert with_other.cells[0].texts()[5:] == ["yes", ""]
     with pytest.raises(InvalidRequest, match=r"other must be a publication .*, got pubench2025; did you mean"):
         compare_with(mine, "pubench2025")
-    with pytest.raises(InvalidRequest, match="unknown measure of PU-Bench 'auc'; known: f1"):
-        compare_with(mine, "pubench2026", measure="auc")
 
 
 # -------------------------------------------------------------------- the command
