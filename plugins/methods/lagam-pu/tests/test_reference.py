@@ -78,7 +78,3 @@ def test_schedules(case: Case) -> None:
         rho=[ramps.linear(epoch, 400, 0.95, 0.80) for epoch in epochs],
     )
     assert {learning_rate(epoch, 400, 1e-3, "none") for epoch in epochs} == {1e-3}
-
-
-def test_every_array_is_read() -> None:
-    VECTORS.assert_every_array_is_read()

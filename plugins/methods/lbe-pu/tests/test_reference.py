@@ -110,7 +110,3 @@ def test_an_executed_step_of_wang_et_al(case: Case) -> None:
     nll, losses = cross_entropy(r, labeled.double()), cross_entropy(z, q)
     case.expect(loss=losses.sum() + nll.sum())
     assert not np.isclose(float(losses.sum() + (q * nll).sum()), case["loss"])
-
-
-def test_every_array_is_read() -> None:
-    VECTORS.assert_every_array_is_read()

@@ -53,10 +53,6 @@ def test_the_correction_acts_only_if_the_negative_part_is_below_minus_beta(case:
     case.close(risk_of(case, p, u, "clamp").value, case["positive_risk"] + negative)
 
 
-def test_there_are_cases_on_both_sides_of_the_correction() -> None:
-    assert {bool(case["corrected"]) for case in VECTORS.select()} == {True, False}
-
-
 @VECTORS.cases(having="two_logit_loss", tolerance=1e-6)  # float32 constant in that implementation
 def test_clamp_on_the_difference_of_two_outputs_is_the_loss_of_wang_et_al(case: Case) -> None:
     p, u = case.leaves("two_logit_outputs_p", "two_logit_outputs_u")
@@ -70,7 +66,3 @@ def test_the_method_is_algorithm_1_of_the_paper_by_default() -> None:
     assert (config.correction, config.surrogate, config.beta, config.gamma) == ("ascent", "sigmoid", 0.0, 1.0)
     assert config.batching == "joint"
     assert NNPU.requires(config) == {"prior"}
-
-
-def test_every_array_is_read() -> None:
-    VECTORS.assert_every_array_is_read()

@@ -96,7 +96,3 @@ def test_the_share_above_the_threshold_stays_near_one_half() -> None:
 
 def test_equal_scores_have_their_median_as_threshold() -> None:
     assert threshold(np.full(50, -1.5), **FITTED) == -1.5
-
-
-def test_every_array_is_read() -> None:
-    VECTORS.assert_every_array_is_read()

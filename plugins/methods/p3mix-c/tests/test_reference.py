@@ -12,13 +12,13 @@ from pubench_p3mix_c.method import (
     most_uncertain,
 )
 from pubench_testkit.testing import Case, Vectors
-from torch import Tensor, nn
+from torch import Tensor
 
-from pubench.method import Backbone
 from pubench_formulas.entropy import binary_entropy
-from pubench_formulas.mixing import forward_mixed, mix
+from pubench_formulas.mixing import mix
 
-VECTORS = Vectors("p3mix-c", tolerance=1e-10, case="[^_]+")
+#: Unread: draws that a case does not use, averages of P3Mix-E, and a formula that its vectors have too.
+VECTORS = Vectors("p3mix-c", tolerance=1e-10, case="[^_]+", unread="perm|hidx|idx[12]|epoch|alpha.*|layer")
 
 
 def both(positive: Tensor) -> Tensor:
@@ -102,25 +102,3 @@ def test_a_whole_step_of_wang_et_al(case: Case) -> None:
     case.expect(mixed_x=mixed_x, mixed_targets=both(mixed))
     losses = mixup_losses(mixed_x @ direction, mixed, labeled)
     case.expect(1e-6, loss=losses.positive + losses.unlabeled + 0.1 * losses.entropy)
-
-
-@VECTORS.cases("layer")
-def test_hidden_layers_are_really_mixed(case: Case) -> None:
-    wa, wb, wo, xa, xb = case.tensors("Wa", "Wb", "wo", "xa", "xb")
-    layers = [nn.Linear(*w.shape, bias=False, dtype=torch.float64) for w in (wa, wb)]
-    net = Backbone([nn.Sequential(layer, nn.ReLU()) for layer in layers], nn.Identity(), wo.numel(), 1).double()
-    with torch.no_grad():
-        for layer, w in zip(layers, (wa, wb), strict=True):
-            layer.weight.copy_(w.T)
-        net.head.weight.copy_(wo[None])
-        net.head.bias.zero_()
-    case.expect(no_mix=net(xa))
-    for place, array in ((-1, "mix_input"), (0, "mix_0"), (1, "mix_1")):
-        logits = forward_mixed(net, xa, xb, case.number("lambda"), place)
-        case.expect(**{array: logits})
-        assert not np.allclose(logits.detach(), case["no_mix"])
-
-
-def test_every_array_is_read() -> None:
-    """Except for draws that a case does not use, and the averages of P3Mix-E."""
-    VECTORS.assert_every_array_is_read(except_for="perm|hidx|idx[12]|epoch|alpha.*")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
 import torch
 from pubench_pan.method import PAN, Config, difference, separation
 from pubench_testkit.testing import Case, Vectors, linear, pu_table, run_on
@@ -10,14 +9,6 @@ from pubench_testkit.testing import Case, Vectors, linear, pu_table, run_on
 VECTORS = Vectors("pan", tolerance=1e-10, case="[^_]+")
 #: The constants of the vectors are the defaults.
 CONFIG = Config()
-
-
-def test_cases_have_p_smaller_than_u_as_large_and_larger() -> None:
-    logits = [case.tensors("d_logit_p", "d_logit_u") for case in VECTORS.select("c.*")]
-    assert {np.sign(len(p) - len(u)) for p, u in logits} == {-1, 0, 1}
-    for p, u in logits:
-        d = u[: len(p)].sigmoid()
-        assert len({bool(active) for active in d < d.mean()}) == 2
 
 
 @VECTORS.cases("c.*")
@@ -44,12 +35,3 @@ def test_three_updates_of_both_networks(case: Case, order: str) -> None:
         method._update(p, u, lowers, raises, run)
     weights = (network[0].weight[0] for network in (method.discriminator, method.net))
     case.expect(**dict(zip((f"w_d3_{order}", f"w_r3_{order}"), weights, strict=True)))
-
-
-def test_the_two_orders_differ() -> None:
-    (case,) = VECTORS.select("traj")
-    assert not np.array_equal(case["w_r3_joint"], case["w_r3_sequential"])
-
-
-def test_every_array_is_read() -> None:
-    VECTORS.assert_every_array_is_read()

@@ -23,11 +23,6 @@ def test_the_threshold_is_a_percentile_cut_to_an_integer(case: Case) -> None:
     case.close(ours, np.percentile(case["sigma_u"], int(product + 1e-9)))
 
 
-def test_in_one_case_the_cut_matters() -> None:
-    plain = [np.quantile(case["sigma_u"], (1 - case.number("prior")) * case.number("tau")) for case in VECTORS.select()]
-    assert not np.allclose(plain, [case.number("eta") for case in VECTORS.select()])
-
-
 @VECTORS.cases(loss=tuple(SURROGATES))
 def test_the_first_stage(case: Case, loss: Surrogate) -> None:
     z_p, z_u = case.tensors("f_p", "f_u")
@@ -55,12 +50,3 @@ def test_the_loss_of_one_stage(case: Case, size: str) -> None:
     quantile = min(1, tau * (1 - FIXED_PRIOR - SINGLE_STAGE_RHO) * n / len(z_u))
     loss = single_stage_risk(z_p, z_u, n, FIXED_PRIOR, tau)
     case.expect(**{f"wu_{size}_quantile": quantile, f"wu_{size}_loss": loss})
-
-
-def test_with_the_whole_of_u_the_quantile_is_the_largest_value() -> None:
-    assert {case.number("wu_fulltrain_quantile") for case in VECTORS.select()} == {1}
-    assert all(case.number("wu_batch_quantile") < 1 for case in VECTORS.select())
-
-
-def test_every_array_is_read() -> None:
-    VECTORS.assert_every_array_is_read()

@@ -60,7 +60,3 @@ def test_the_non_negative_risk(case: Case) -> None:
     for value in (clamped.value, clamped.objective, ascended.value):
         case.expect(nn_variant=value)
     case.close(ascended.objective, -case["neg_part"] if case["neg_part"] < 0 else case["clf_loss"])
-
-
-def test_every_array_is_read() -> None:
-    VECTORS.assert_every_array_is_read()

@@ -113,7 +113,3 @@ def test_one_epoch_has_as_many_batches_as_whole_ones_fit_into_u(case: Case) -> N
         if batches:
             unlabeled = torch.cat([batch.row[p_size:] for batch in found])
             assert len(unlabeled.unique()) == len(unlabeled) == batches * u_size
-
-
-def test_every_array_is_read() -> None:
-    VECTORS.assert_every_array_is_read()

@@ -16,10 +16,6 @@ VECTORS = Vectors("pusb", tolerance=1e-10)
 FLOAT32_TOLERANCE = 5e-6
 
 
-def test_the_correction_acts_in_some_cases_only() -> None:
-    assert {bool(case["corrected"]) for case in VECTORS.select("loss_.*")} == {True, False}
-
-
 @VECTORS.cases("loss_.*")
 def test_the_loss_and_its_gradient(case: Case) -> None:
     p, u = case.leaves("logits_p", "logits_u")
@@ -82,7 +78,3 @@ def test_decisions_are_the_official_ones(case: Case, rule: str) -> None:
     precision = precision_score(labels, positive, zero_division=0) if positive.any() else np.nan
     measured = accuracy_score(labels, positive), precision, recall_score(labels, positive)
     case.expect(**{f"acc_prec_rec_{rule}": measured})
-
-
-def test_every_array_is_read() -> None:
-    VECTORS.assert_every_array_is_read()

@@ -103,8 +103,3 @@ def test_a_whole_fit(case: Case) -> None:
     maximum, p = fitted.probability(case["x"]).max(), fitted.probability(case["x_test"])
     case.expect(coefficients=fitted.weights, intercept=fitted.bias, maximum=maximum, labeling_probability_test=p)
     case.expect(probabilities_test=probability(p, maximum), decisions_test=p > maximum / 4)
-
-
-def test_every_array_is_read() -> None:
-    SAR_EM.assert_every_array_is_read()
-    PGLIN.assert_every_array_is_read()

@@ -32,7 +32,3 @@ def test_the_risk_of_the_difference_of_two_outputs_is_that_of_wang_et_al(case: C
     objective = objective_of(case, p[:, 1] - p[:, 0], u[:, 1] - u[:, 0])
     case.expect(two_logit_loss=objective)
     case.expect_gradients(objective, two_logit_grad_p=p, two_logit_grad_u=u)
-
-
-def test_every_array_is_read() -> None:
-    VECTORS.assert_every_array_is_read()

@@ -56,10 +56,6 @@ def test_the_four_counts_are_exact(case: Case) -> None:
     assert found._asdict() == {cell: case.column(cell) for cell in ("tp", "fp", "fn", "tn")}
 
 
-def test_every_array_is_read() -> None:
-    VECTORS.assert_every_array_is_read()
-
-
 def test_an_empty_part_has_no_measure_at_all() -> None:
     nothing = Scored.of(np.empty(0), truth=np.empty(0, dtype=np.int8))
     assert np.isnan([value(info, nothing) for info in INFOS]).all()

@@ -57,10 +57,6 @@ def test_there_are_two_forms_one_for_each_kind_of_sampling(case: Case, key: str,
     assert one == other
 
 
-def test_every_array_is_read() -> None:
-    VECTORS.assert_every_array_is_read()
-
-
 def test_the_share_of_positives_left_in_u_is_pi_bar_of_the_vectors() -> None:
     arrays = reference_arrays("measures")
     ours = [unlabeled_prior(pi, c * pi, 1) for pi, c in arrays["ils_pi_c"]]

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from pubench_testkit.pytest_plugin import pytest_pycollect_makeitem
 from pubench_testkit.testing import Case, Vectors, joined, reference_arrays
 
 ARRAYS = {"a_x": np.arange(3.0), "a_loss": np.float64(5.0), "a_grad": 2 * np.arange(3.0), "b_x": np.ones(2)}
@@ -51,6 +52,26 @@ def test_an_array_that_no_check_reads_fails_and_can_be_left_out_by_name(vectors:
         vectors.assert_every_array_is_read()
     vectors.cases("b")(lambda case: case.expect(x=np.ones(2)))
     vectors.assert_every_array_is_read()
+
+
+def test_vectors_of_a_module_are_a_test_of_its_checks_which_run_once(
+    vectors: Vectors, request: pytest.FixtureRequest
+) -> None:
+    ran: list[str] = []
+
+    def check(case: Case) -> None:
+        ran.append(case.name)
+        case.expect(x=vectors.arrays["b"]["x"])
+
+    test = vectors.cases("b")(check)
+    made = pytest_pycollect_makeitem(request.node.parent, "SOME", vectors)
+    assert made is not None
+    assert made.name == "test_every_array_of_some_is_read"
+    with pytest.raises(AssertionError, match="no check reads a: grad, a: loss, a: x"):
+        made.obj()
+    test(vectors.select("b")[0])
+    assert ran == ["b"]
+    assert pytest_pycollect_makeitem(request.node.parent, "ARRAYS", ARRAYS) is None
 
 
 def test_a_kind_without_cases_is_an_error(vectors: Vectors) -> None:

@@ -1,4 +1,4 @@
-"""The pytest plugin: of a package with methods, ``pyproject.toml`` is collected as its conformance tests.
+"""The pytest plugin: a package's ``pyproject.toml`` is its conformance tests, reference vectors are read to the end.
 
 Methods are found by the package's entry points. What shortens one for the checks is in the same file::
 
@@ -54,3 +54,13 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
     ):
         return None
     return Conformance.from_parent(parent, path=file_path)
+
+
+def pytest_pycollect_makeitem(
+    collector: pytest.Module | pytest.Class, name: str, obj: object
+) -> pytest.Function | None:
+    """A test for each :class:`~pubench_testkit.reference.Vectors` of a module: its checks read every array."""
+    if not hasattr(type(obj), "assert_every_array_is_read"):
+        return None
+    call = obj.assert_every_array_is_read  # type: ignore[attr-defined]
+    return pytest.Function.from_parent(collector, name=f"test_every_array_of_{name.lower()}_is_read", callobj=call)

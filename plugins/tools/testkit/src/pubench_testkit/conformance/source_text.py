@@ -85,7 +85,8 @@ def _describes(node: ast.stmt) -> bool:
 
 
 def _found_in(file: Path) -> Iterator[tuple[int, str]]:
-    private = _private_names()
+    names = {name for kind in (PUData, PUPart, Features, Run) for name in kind.__init__.__code__.co_names}
+    private = {name for name in names if name.startswith("_") and not name.startswith("__")}
     tree = ast.parse(file.read_text(encoding="utf-8"), str(file))
     modules = _modules_by_name(tree)
     for node in ast.walk(tree):
@@ -114,7 +115,7 @@ def _found_in(file: Path) -> Iterator[tuple[int, str]]:
             continue
         if found := LEADING_OUT & ({name} if "." not in name else {*_WORD.findall(name)}):
             yield line, f"uses {min(found)}"
-        elif name in private and not (isinstance(node, ast.Attribute) and _is_own(node.value)):
+        elif name in private and not (isinstance(node, ast.Attribute) and ast.unparse(node.value) in ("self", "cls")):
             yield line, f"uses {name}, a private attribute of data or run"
 
 
@@ -173,14 +174,3 @@ def _instead_of(path: str) -> str:
     if path.startswith(DATA_SETS):
         return "; a method has no data but what fit is given"
     return _INSTEAD if path.startswith(("pubench.", "pubench_core.")) else ""
-
-
-def _is_own(value: ast.expr) -> bool:
-    """A method's own attribute may be called what it likes."""
-    return isinstance(value, ast.Name) and value.id in ("self", "cls")
-
-
-def _private_names() -> frozenset[str]:
-    """Names of the private attributes of what a method is given."""
-    names = {name for kind in (PUData, PUPart, Features, Run) for name in kind.__init__.__code__.co_names}
-    return frozenset(name for name in names if name.startswith("_") and not name.startswith("__"))
