@@ -154,7 +154,7 @@ def test_a_metric_sees_what_it_declared_and_no_more() -> None:
     assert view.labeled.tolist() == [0]
     assert view.scores.tolist() == [1.0, -1.0]
     assert view.decisions.tolist() == [True, False]
-    for name in ("truth", "prior", "one_sample"):
+    for name in ("truth", "counts", "curve", "prior", "one_sample"):
         with pytest.raises(PluginError, match=r"metric 'm' reads \w+ without declaring it in needs"):
             getattr(view, name)
     with pytest.raises(PluginError, match="metric 'm' needs labeled, which this part does not have"):

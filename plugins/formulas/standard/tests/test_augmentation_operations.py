@@ -86,26 +86,13 @@ def test_each_image_gets_the_operation_that_was_drawn_for_it() -> None:
 
 
 def test_a_view_draws_all_operations_equally_with_strengths_of_both_signs() -> None:
-    """Shifts alone: a single bright column moves to either side, at most 0.3 of the width."""
+    """A single bright column stays in half of the images, and moves to the left in a quarter."""
     x = torch.zeros(600, 1, 21, 21)
     x[..., 10] = 1
-    views = strong_view(
-        x, torch.Generator().manual_seed(0), flip=False, pad=0, cutout=0, number=1, operations=["translate-x"]
-    )
-    columns = views[:, 0, 10].argmax(dim=1)
-    assert columns.min() == 10 - 6
-    assert columns.max() == 10 + 6
-    assert 250 < int((columns < 10).sum()) < 330
-    both = strong_view(
-        x,
-        torch.Generator().manual_seed(0),
-        flip=False,
-        pad=0,
-        cutout=0,
-        number=1,
-        operations=["identity", "translate-x"],
-    )
-    assert 250 < int((both == x).flatten(1).all(dim=1).sum()) < 400
+    options: dict[str, Any] = {"operations": ["identity", "translate-x"], "number": 1, "flip": False, "pad": 0}
+    columns = strong_view(x, torch.Generator().manual_seed(0), **options, cutout=0)[:, 0, 10].argmax(dim=1)
+    assert 250 < int((columns == 10).sum()) < 400
+    assert 110 < int((columns < 10).sum()) < 180
 
 
 def test_a_batch_may_be_laid_out_with_channels_last() -> None:

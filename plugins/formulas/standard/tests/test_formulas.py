@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable
 from functools import partial
 
 import numpy as np
@@ -13,7 +12,6 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor, nn
-from torch._subclasses.fake_tensor import FakeTensorMode
 
 from pubench_core.backbone import Backbone
 from pubench_core.errors import RunFailed
@@ -183,9 +181,6 @@ def test_what_was_never_offered_cannot_be_put_back() -> None:
         best.restore()
 
 
-# -------------------------------------------------------------------- risks
-
-
 # -------------------------------------------------------------------- counts
 
 Z = st.lists(st.floats(-6, 6), min_size=1, max_size=12)
@@ -259,46 +254,3 @@ def test_no_row_has_one_count_and_more_positives_than_rows_are_refused() -> None
     for count in (-1, 4):
         with pytest.raises(ValueError, match=f"{count} of 3 rows cannot be positive"):
             posterior_given_count(torch.zeros(3), count)
-
-
-# -------------------------------------------------------------------- devices
-
-
-def on_a_device(formula: Callable[[Tensor], Tensor]) -> Tensor:
-    """What a formula makes of six logits on a pretended GPU: reading a value of theirs on the host is an error."""
-    with FakeTensorMode():
-        return formula(torch.empty(6, device="cuda"))
-
-
-@pytest.fixture(scope="module")
-def slices() -> None:
-    """Torch 2.6 looks for a GPU when a tensor that pretends to be on one is sliced.
-
-    Asked here, where torch has to import its compiler for it, and not where every process collects the tests.
-    """
-    try:
-        sliced = on_a_device(lambda z: z[:1]).device.type == "cuda"
-    except RuntimeError:
-        sliced = False
-    if not sliced:
-        pytest.skip("this torch cannot slice a tensor that pretends to be on a GPU")
-
-
-@pytest.mark.usefixtures("slices")
-@pytest.mark.parametrize(
-    "formula",
-    [
-        binary_entropy,
-        lambda z: mix(z, z.flip(0), z.sigmoid()),
-        count_log_probabilities,
-        lambda z: posterior_given_count(z, 3),
-    ],
-    ids=["entropy", "mix", "counts", "posterior"],
-)
-def test_a_formula_stays_on_its_device_and_never_waits_for_it(formula: Callable[[Tensor], Tensor]) -> None:
-    assert on_a_device(formula).device.type == "cuda"
-
-
-def test_a_formula_that_waits_would_be_found() -> None:
-    with pytest.raises(RuntimeError):
-        on_a_device(lambda z: z[z > 0])

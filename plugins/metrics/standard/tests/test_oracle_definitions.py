@@ -8,9 +8,7 @@ import numpy as np
 import pytest
 from pubench_metrics import pubench_metrics
 
-from pubench_core.errors import PluginError
-from pubench_core.metric import Measurer, MetricPlugin, MetricView, Scored, measure
-from pubench_core.plugins.info import MetricInfo
+from pubench_core.metric import Measurer, MetricPlugin, Scored, measure
 from pubench_core.plugins.registry import load
 
 INFOS = {info.key: info for info in pubench_metrics() if info.family == "oracle"}
@@ -40,19 +38,3 @@ def test_all_measures_together_sort_the_scores_once(monkeypatch: pytest.MonkeyPa
     found = measurer.measure_all(INFOS, scored)
     assert all(one.value is not None for one in found.values())
     assert sorts == ["argsort"]
-
-
-def test_what_metrics_share_cannot_be_written_to() -> None:
-    scored = Scored.of(np.array([1.0, 2.0]), truth=np.array([1, 0], dtype=np.int8))
-    for array in scored.curve:
-        with pytest.raises(ValueError, match="read-only"):
-            array[0] = 7
-
-
-@pytest.mark.parametrize("what", ["counts", "curve"])
-def test_a_metric_that_does_not_declare_the_truth_gets_nothing_made_of_it(what: str) -> None:
-    scored = Scored.of(np.array([1.0, 2.0]), truth=np.array([1, 0], dtype=np.int8))
-    assert getattr(scored, what) is getattr(MetricView(scored, INFOS["f1"]), what)
-    blind = MetricInfo(key="blind", name="b", summary="b", load="a.b:c", needs=frozenset({"labeled"}))
-    with pytest.raises(PluginError, match="reads truth without declaring it"):
-        getattr(MetricView(scored, blind), what)

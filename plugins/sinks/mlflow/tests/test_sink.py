@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable
@@ -117,37 +116,6 @@ def test_a_send_that_was_cut_off_is_replaced(
     send_record(folder, uri)
     (run,) = tracked(MlflowClient(tracking_uri=uri))
     assert run.info.status == "FINISHED"
-
-
-def test_a_locked_database_costs_one_warning_and_is_completed_later(pubench: Run, results: Path) -> None:
-    blocker = sqlite3.connect(results / "mlflow.db")
-    blocker.execute("BEGIN EXCLUSIVE")
-    done = pubench(results, *RUN, "--seed", "25")
-    blocker.rollback()
-    blocker.close()
-    assert done.returncode == 0, done.stderr
-    assert done.stderr.count("mlflow.db cannot be opened") == 1
-    assert "accuracy" in done.stdout
-    assert len(list(results.glob(f"*/{RESULT}"))) == 2
-    completed = pubench(results, "track")
-    assert completed.returncode == 0, completed.stderr
-    assert "1 sent, 1 already there" in completed.stdout
-    assert "0 sent, 2 already there" in pubench(results, "track").stdout
-
-
-def test_no_tracking_calls_no_sink(pubench: Run, results: Path, tmp_path: Path) -> None:
-    quiet = tmp_path / "results"
-    assert pubench(quiet, *RUN, "--no-tracking").returncode == 0
-    assert not (quiet / "mlflow.db").exists()
-
-
-def test_a_failing_sink_is_reported_once_and_left_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    listeners = Listeners(listeners_of(ExecutionSpec()))
-    event = RunFinished("none", "finished", tmp_path / "missing")
-    listeners.notify("pubench_run_finished", event)
-    listeners.notify("pubench_run_finished", event)
-    (said,) = capsys.readouterr().err.splitlines()
-    assert said.startswith("warning: listener of sink mlflow failed in pubench_run_finished and is left out: ")
 
 
 @pytest.mark.parametrize("status", ["refused", "failed"])
