@@ -348,7 +348,7 @@ def test_a_class_name_means_one_thing_in_all_distributions() -> None:
 
 #: Folder -> most lines of Python below it. A room that is full gives something up before it gets something.
 BUDGETS = {
-    "benchmarks": 4_366,
+    "benchmarks": 3_954,
     "docs": 1_061,
     "pubench_cli/src": 3_000,
     "pubench_core/src": 12_500,

@@ -1,6 +1,6 @@
 """Draws Figures 1 to 4 of Jain, White & Radivojac (AAAI 2017) and Figure 2 of PULP, from formulas and committed rows.
 
-Rows: ``recovered-error.csv`` and ``pulp-rank.csv``, see ``benchmarks/studies``.
+Rows: ``recovered-error.csv`` and ``pulp-rank.csv``, see ``docs/pages/experiments.md``.
 """
 
 from __future__ import annotations

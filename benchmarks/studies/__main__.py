@@ -1,7 +1,7 @@
 """Adds the missing rows of one of the experiments here to a file of ``benchmarks/results``.
 
     PUBENCH_DATA=... nice -n 19 python -m benchmarks.studies prior-error data=[digits,wine] seeds=[2]
-    python -m benchmarks.studies pulp-rank --out /tmp/rows.csv
+    python -m benchmarks.studies recovered-error data=[pima] --out /tmp/rows.csv
 
 ``NAME=VALUE`` sets a parameter of the experiment, in YAML. Cases whose rows are in the file are not measured again, so
 an experiment that was interrupted goes on with the same command.
@@ -14,13 +14,12 @@ from collections.abc import Callable, Iterator
 import torch
 
 from benchmarks.raw_rows import RESULTS, append, keys, parser_of
-from benchmarks.studies import prior_error, pulp_rank, recovered_error, validation_size
+from benchmarks.studies import prior_error, recovered_error, validation_size
 from benchmarks.studies.case import Case
 
 #: Name of an experiment, and by default of its file of rows -> its cases.
 EXPERIMENTS: dict[str, Callable[..., Iterator[Case]]] = {
     "prior-error": prior_error.cases,
-    "pulp-rank": pulp_rank.cases,
     "recovered-error": recovered_error.cases,
     "validation-size": validation_size.cases,
 }

@@ -53,19 +53,14 @@ ESTIMATOR = "alphamax-two-sided"
 Array = npt.NDArray[Any]
 
 
-def opened(key: str) -> ClassData:
-    """A data set as it is installed."""
-    plan = resolve([assigned(f"data.key={key}", "method.key=upu")], registry())
-    root = data_root(plan.spec.execution, print)
-    assert plan.data.source is not None
-    data = open_dataset(plan.data.source, root, preprocess=plan.spec.data.preprocess).data
-    assert isinstance(data, ClassData)
-    return data
-
-
 def table_of(key: str) -> tuple[Array, Array]:
     """(n, d) standardized features and (n,) whether each row is positive."""
-    plan, data = resolve([assigned(f"data.key={key}", "method.key=upu")], registry()), opened(key)
+    plan = resolve([assigned(f"data.key={key}", "method.key=upu")], registry())
+    assert plan.data.source is not None
+    data = open_dataset(
+        plan.data.source, data_root(plan.spec.execution, print), preprocess=plan.spec.data.preprocess
+    ).data
+    assert isinstance(data, ClassData)
     x, y = np.asarray(data.x), np.asarray(data.y)
     if data.x_test is not None:  # the source takes a data set whole
         x, y = np.concatenate([x, data.x_test]), np.concatenate([y, data.y_test])

@@ -1,6 +1,6 @@
 """Measures seconds of one of the timings here and appends the rows to ``benchmarks/results/NAME.csv``.
 
-    python -m benchmarks.timing board-time
+    python -m benchmarks.timing published-code folder=PU-BENCH
     PUBENCH_DATA=... python -m benchmarks.timing method-cost methods=[vpu,pulda] --rounds 2 --out /tmp/rows.csv
 
 ``NAME=VALUE`` sets a parameter of the timing, in YAML. Sides of a case take turns; run it on a quiet machine.
@@ -11,15 +11,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from benchmarks.raw_rows import RESULTS, append, parser_of
-from benchmarks.timing import engine, published, tools
+from benchmarks.timing import engine, published
 from benchmarks.timing.turns import Case, rounds, summary
 
 TIMINGS: dict[str, Callable[..., Iterator[Case]]] = {
-    "board-time": tools.board_time,
     "method-cost": engine.method_cost,
-    "overhead": engine.overhead,
     "published-code": published.published_code,
-    "verify-time": tools.verify_time,
 }
 
 
