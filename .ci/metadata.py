@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+import difflib
 import json
 import re
 import sys
@@ -358,42 +359,10 @@ def missing(root: Path) -> Iterator[str]:
                 yield f"{where}/pyproject.toml: entry point {point} names {module}, which is not in src/"
 
 
-def flat(value: Any, path: str = "") -> dict[str, Any]:
-    """Nested tables as one, keys joined by dots; values that are no tables stay."""
-    if not isinstance(value, dict):
-        return {path: value}
-    found: dict[str, Any] = {}
-    for key, item in value.items():
-        found |= flat(item, f"{path}.{key}" if path else key)
-    return found
-
-
 def differences(path: Path, is_now: str, must_be: str) -> Iterator[str]:
-    """Differences from the wanted content, a line each."""
-    if is_now == must_be:
-        return
-    if path.name != "pyproject.toml":
-        yield f"{path}: {'differs' if is_now else 'is absent'}"
-        return
-    now, right = flat(tomllib.loads(is_now)), flat(tomllib.loads(must_be))
-    if now == right:
-        yield f"{path}: says the right things, but not as this script writes them"
-    for key in sorted(now.keys() | right.keys()):
-        if now.get(key) == right.get(key):
-            continue
-        if isinstance(now.get(key), list) and isinstance(right.get(key), list):
-            for item in (item for item in right[key] if item not in now[key]):
-                yield f"{path}: {key} lacks {as_toml(item)}"
-            for item in (item for item in now[key] if item not in right[key]):
-                yield f"{path}: {key} has {as_toml(item)}"
-            if sorted(map(str, now[key])) == sorted(map(str, right[key])):
-                yield f"{path}: {key} is in another order"
-        elif key not in right:
-            yield f"{path}: {key} must not be there"
-        elif key not in now:
-            yield f"{path}: {key} is missing: {as_toml(right[key])}"
-        else:
-            yield f"{path}: {key} is {as_toml(now[key])}; expected {as_toml(right[key])}"
+    """Lines that are there (-) and lines that must be there (+), as far as they differ."""
+    found = difflib.unified_diff(is_now.splitlines(), must_be.splitlines(), n=0, lineterm="")
+    yield from (f"{path}: {line}" for line in found if not line.startswith(("---", "+++", "@@")))
 
 
 def main(arguments: list[str] | None = None) -> int:
