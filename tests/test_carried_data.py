@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import json
 import subprocess
 import zipfile
 from collections.abc import Callable
@@ -93,12 +92,6 @@ def test_verify_and_the_site_name_carried_data(tmp_path: Path, pubench: Run, sit
     assert (
         "acme-cheat on digits, seed 2: its test accuracy is 1 on 360 rows" in (tmp_path / "site/index.html").read_text()
     )
-    other = ("--set", "data.positive=[1,2,7]", "--set", "data.negative=[0,3,4,5,6,8,9]", "--results", "other")
-    done = pubench("run", "--method", "acme-cheat", "--data", "digits", *other, "--no-tracking", env=env)
-    assert done.returncode == 0, done.stderr
-    (result,) = (tmp_path / "other").glob("*/result.json")
-    measured = json.loads(result.read_text())["criteria"]["last"]["measures"]["test"]
-    assert measured["accuracy"]["value"] < 0.6  # it knows which digits are even, not which ones are positive here
 
 
 def _npy(path: Path, x: Any) -> None:

@@ -14,9 +14,6 @@ import pytest
 from printed import Done, one_json
 from refusals import error_line
 
-from pubench_cli.yaml_layers import assigned
-from pubench_core.engine.build import build_problem
-from pubench_core.engine.resolve import resolve
 from pubench_core.plugins.registry import registry
 
 Run = Callable[..., Done]
@@ -394,24 +391,15 @@ def test_one_unknown_set_among_several_stops_all_before_anything_is_done(data: R
     assert ready.exists()
 
 
-class TestDrawnTestPart:
-    """``data.test=drawn``: the test part is a share of all rows, whichever part they came in."""
-
-    def facts(self, data: Run, *settings: str) -> tuple[Any, str]:
-        words = ["run", "--method", "nnpu", "--data", "acme-apart", "--c", 0.5, "--no-tracking", "--format", "json"]
-        for setting in ("epochs=1", *settings):
-            words += ["--set", setting]
-        done = data(*words)
-        return one_json(done), done.stderr
-
-    def test_a_share_that_decides_nothing_is_said(self, data: Run, tmp_path: Path) -> None:
-        put(tmp_path, key="acme-apart")
-        _, said = self.facts(data, "data.test_fraction=0.3")
-        line = next(line for line in said.splitlines() if "decides nothing" in line)
-        assert line == (
-            "acme-apart has a test part of its own: data.test_fraction 0.3 decides nothing; --set data.test=drawn "
-            "draws one from all of its rows"
-        )
+def test_a_share_that_decides_nothing_is_said(data: Run, tmp_path: Path) -> None:
+    put(tmp_path, key="acme-apart")
+    words = ("run", "--method", "nnpu", "--data", "acme-apart", "--c", 0.5, "--no-tracking", "--set", "epochs=1")
+    said = data(*words, "--set", "data.test_fraction=0.3").stderr
+    line = next(line for line in said.splitlines() if "decides nothing" in line)
+    assert line == (
+        "acme-apart has a test part of its own: data.test_fraction 0.3 decides nothing; --set data.test=drawn "
+        "draws one from all of its rows"
+    )
 
 
 class TestRun:
@@ -444,21 +432,3 @@ class TestRun:
         line = error_line(data(*self.REQUEST), 2)
         assert "acme-screws: no screws.csv in " in line
         assert happened(tmp_path) == []
-
-
-class TestSharing:
-    """What a run has in memory of a set: the mapped copy, and a pool of its own in an order that tells nothing."""
-
-    @pytest.mark.usefixtures("data")
-    @pytest.mark.parametrize("preprocess", ["none", "l2", "standardize"])
-    def test_a_method_holds_a_shuffled_pool_and_nothing_of_the_mapped_copy(
-        self, tmp_path: Path, preprocess: str
-    ) -> None:
-        put(tmp_path)
-        layer = assigned("data.key=acme-screws", "method.key=nnpu", f"data.preprocess={preprocess}", "mechanism.c=0.5")
-        problem = build_problem(resolve([layer], registry()))
-        assert isinstance(problem.data.x, np.memmap)
-        pool = np.concatenate([problem.split.train.rows, problem.split.validation.rows])
-        assert not np.array_equal(pool, np.sort(pool))
-        assert not np.shares_memory(problem.features.values.numpy(), problem.data.x)
-        assert np.array_equal(problem.features.values.numpy(), problem.preprocessing.apply(problem.data.x[pool]))

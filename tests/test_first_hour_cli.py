@@ -8,7 +8,6 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -84,49 +83,8 @@ def on_terminal(pubench_on_terminal: Callable[..., tuple[int, str]], home: Path)
     return run
 
 
-@pytest.fixture(scope="module")
-def piped(here: Run) -> Callable[..., str]:
-    """What a command prints to a file, once what it trains is stored."""
-
-    @cache
-    def run(*words: object) -> str:
-        assert here(*words).returncode == 0
-        return str(here(*words).stdout)
-
-    return run
-
-
-def numbers_in(text: str) -> set[str]:
-    return set(re.findall(r"(?<![\w.])-?\d+\.\d+(?![\w.])", text))
-
-
 @pytest.mark.skipif(sys.platform != "linux", reason="pseudo terminals with a size are made as on Linux")
 class TestTerminal:
-    @pytest.mark.parametrize(
-        ("words", "width"),
-        [
-            (ON_DIGITS, 60),
-            (OWN, 60),
-            ((*OWN, "--seeds", "2,25"), 60),
-            (("data", "check", "my.csv", "--label-col", "s"), 60),
-        ],
-        ids=["data-set", "own-table", "seeds", "check"],
-    )
-    def test_every_number_that_is_piped_is_on_the_screen_whole(
-        self, on_terminal: Callable[..., Any], piped: Callable[..., str], words: tuple[object, ...], width: int
-    ) -> None:
-        """What is stored is printed again, so that both print the same result."""
-        in_file = piped(*words)
-        code, lines = on_terminal(width, *words)
-        screen = "\n".join(lines)
-        assert code == 0, screen
-        shown = re.sub(r"not shown at this width: [\s\S]*?\(", "", screen)
-        if shown == screen:  # no column was left out
-            assert numbers_in(in_file) <= numbers_in(screen)
-        assert "…" not in screen
-        too_long = [line for line in lines if len(line) > width and not line.startswith(("record: ", "pubench run"))]
-        assert too_long == []
-
     @pytest.mark.parametrize(
         "words", [("list", "methods"), ("list", "datasets", "--here"), ("info", "nnpu")], ids=" ".join
     )
@@ -365,15 +323,6 @@ class TestUnderstood:
         assert (facts["labeled"], facts["unlabeled"]) == (N_LABELED, N - N_LABELED)
         assert len(facts["columns"]) == 14
 
-    def test_data_check_refuses_what_a_run_refuses(self, within: Run, home: Path) -> None:
-        table = pd.read_parquet(home / "plain.parquet").assign(copy=lambda frame: frame.s * 5)
-        table.to_csv(home / "leak.csv", index=False)
-        for words in (("data", "check", "leak.csv"), (*OWN[:3], "--data", "leak.csv", "--prior", "0.6")):
-            done = within(*words, "--label-col", "s")
-            assert (done.returncode, done.stdout) == (2, "")
-            assert "'copy' says the same as 's' in every row" in done.stderr
-            assert done.stderr.rstrip().endswith("--drop copy")
-
     def test_data_check_lists_a_few_of_many_columns_of_numbers(self, within: Run, home: Path) -> None:
         rng = np.random.default_rng(0)
         frame = pd.DataFrame(rng.normal(size=(20, 60))).add_prefix("x").assign(s=[1] * 5 + [0] * 15)
@@ -458,16 +407,6 @@ class TestDecisions:
         )
         for words in ("0.48 (x 0.8)", "0.6 (as told)", "0.72 (x 1.2)", "--prior 0.48 and --prior 0.72"):
             assert words in first.stdout
-
-    def test_json_has_them_under_a_key_of_their_own(self, here: Run, folder: Path) -> None:
-        found = one_json(here(*OWN, "--format", "json"))["decisions"]
-        rows = rows_in(folder)
-        scores = np.sort([float(row["score"]) for row in rows])[::-1]
-        assert (found["unlabeled"], found["held_out"]) == (469, 20)
-        assert found["decided"] == (scores > 0).sum()
-        assert [top["factor"] for top in found["top"]] == [0.8, 1.0, 1.2]
-        for top in found["top"]:
-            assert top["threshold"] == pytest.approx(scores[top["rows"] - 1], rel=1e-6)
 
     def test_a_method_without_a_prior_says_that_it_uses_none(self, here: Run) -> None:
         vpu = ("run", "--method", "vpu", "--data", "my.csv", "--label-col", "s", *QUICK)

@@ -186,11 +186,3 @@ class TestOtherPlugins:
             with np.load(outcome.folder / "scores.npz") as stored:
                 found.append(next(stored[name] for name in stored.files if name.startswith("test_scores")))
         assert np.array_equal(*found)
-
-    def test_a_metric_cannot_change_the_scores_that_others_measure(self) -> None:
-        from pubench_core.metric import Scored
-
-        scored = Scored.of(np.array([0.3, -1.0]), truth=np.array([1, 0], dtype=np.int8))
-        for array in (scored.scores, scored.decisions, scored.knowledge.truth):
-            with pytest.raises(ValueError, match="read-only"):
-                array[0] = 0

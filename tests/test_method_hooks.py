@@ -317,13 +317,6 @@ def test_rows_of_a_generator_are_kept_where_they_are_asked_for(tmp_path: Path) -
     assert all(np.array_equal(found[name], same[name]) for name in found)
 
 
-def test_a_record_without_samples_does_not_answer_a_request_for_them(tmp_path: Path) -> None:
-    assert not (carried_out("count-loss", "[]", tmp_path).folder / files.SAMPLES).exists()
-    outcome = carried_out("count-loss", "[samples]", tmp_path)
-    assert not outcome.reused
-    assert samples(outcome) == {}  # it generates nothing, and the file says so
-
-
 def test_samples_of_another_shape_than_the_data_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(execution, "refuse_replaced", lambda packages: None)  # or the run would not begin
     monkeypatch.setattr(CGenPU, "samples", lambda self, n, run: {"positive": torch.zeros(n, 3)})

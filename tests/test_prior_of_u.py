@@ -44,18 +44,6 @@ def test_a_method_reads_the_share_in_u_and_not_the_prior_of_the_pool(
     assert read
 
 
-@pytest.mark.parametrize("part", ["train", "validation"])
-@pytest.mark.parametrize("scheme", ["single-training-set", "one-sample", "case-control", "two-sample"])
-def test_metrics_count_a_labeled_row_among_u_in_case_control_alone(scheme: str, part: str) -> None:
-    subject = Subject.of("upu")
-    problem = subject.problem(subject.plan(scheme=scheme))
-    known = getattr(problem.split, part)
-    rows, labeled = np.arange(len(known.rows)), np.flatnonzero(known.labeled)
-    assert len(labeled)
-    expected = rows if scheme == "case-control" else np.setdiff1d(rows, labeled)
-    assert np.array_equal(known.unlabeled(problem.scheme), expected)
-
-
 def test_a_prior_without_positives_in_u_is_refused_unless_calibrated() -> None:
     """36 of 120 rows are labeled."""
     subject = Subject.of("upu")

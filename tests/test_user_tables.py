@@ -21,7 +21,6 @@ from pubench_metrics import pubench_metrics
 from refusals import error_line
 from sklearn.datasets import load_breast_cancer
 
-from pubench_cli.recorded_run import folder_of_run
 from pubench_cli.yaml_layers import assigned
 from pubench_core.engine.execute import execute
 from pubench_core.engine.resolve import resolve
@@ -343,18 +342,6 @@ class TestPredict:
         line = error_line(scored(frame))
         for word in words:
             assert word in line
-
-    def test_what_cannot_be_scored_with_is_one_line(self, within: Run, scored: Run, home: Path, colors: str) -> None:
-        assert "no finished run 'ffff' in results" in error_line(within("predict", "ffff", "my.csv"))
-        absent = error_line(within("predict", colors, "absent.csv", "--results", "kept"))
-        assert "cannot read absent.csv: No such file" in absent
-        kept = folder_of_run(home / "kept", colors) / "model.safetensors"
-        whole = kept.read_bytes()
-        kept.write_bytes(whole[:-9])
-        assert "is not a model of this version" in error_line(scored(NEW), code=1)
-        kept.unlink()
-        assert "--save-model" in error_line(scored(NEW))
-        kept.write_bytes(whole)
 
 
 @pytest.fixture(scope="module")

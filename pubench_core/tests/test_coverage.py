@@ -314,6 +314,7 @@ def missing(plan: Plan) -> str:
         ("selection.criteria=[pa, last]", "selection.criteria=[pa, f1, last]", "no criterion f1"),
         ("selection.criteria=[pa]", "selection.criterion=last", "no criterion pauc, no criterion oa"),
         ("", "execution.save_model=true", "no model of this criterion's epoch"),
+        ("", "execution.artifacts=[scores, trace, samples]", "no samples"),
         ("", "evaluation.trace=[test]", "no trace of the test part"),
         ("evaluation.trace=[test]", "evaluation.trace=[train, test]", "no trace of the train part"),
         (

@@ -455,11 +455,6 @@ def test_an_alias_is_the_same_run_as_its_key(ask: Ask, alias: str, key: str) -> 
         ("mechanism.c=1", "mechanism.c=1.0"),
         ("mechanism.c=5e-1", "mechanism.c=.5"),
         ("validation.fraction=0", "validation.fraction=0.0"),
-        ("prior=0.40", "prior=4e-1"),
-        ("prior='0.4'", "prior=0.4"),
-        ("prior=scaled:1.20", "prior=scaled:1.2"),
-        ("prior=scaled:1", "prior=scaled:1.0"),
-        ("prior=true", "prior='true'"),
     ],
 )
 def test_equal_values_written_differently_are_the_same_run(ask: Ask, one: str, other: str) -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from pubench_core.engine.select import HeldOut, Selection, Snapshot, refuse_undefined
 from pubench_core.errors import RequestError
-from pubench_core.metric import Knowledge, MetricView, Scored
+from pubench_core.metric import Knowledge, Scored
 from pubench_core.plugins.info import MetricInfo
 
 Values = list[float | None]
@@ -150,47 +150,6 @@ def test_a_state_that_decides_all_rows_alike_counts_by_its_rank(
     if patience is None:  # an oracle chooses by its value alone, the first of several
         first = next(k for k, value in enumerate(series) if value == max(one or 0 for one in series))
         assert outcome(select({"f1": series}, oracle=("f1",), states=states), "f1")[0] == first + 1
-
-
-@pytest.mark.parametrize("prior", [0.05, 0.2, 0.4, 0.6])
-def test_at_any_prior_pa_passes_over_a_constant_decision(prior: float) -> None:
-    """PA of a constant is 1 (all negative) or 2 π (all positive); a ranking with a cautious threshold may have less."""
-    from pubench_metrics.proxy import pa
-
-    rng = np.random.default_rng(0)
-    positive = np.r_[np.ones(40, bool), rng.random(400) < prior]
-    ranks = rng.normal(size=440) + 2 * positive
-    known = Knowledge(labeled=np.arange(40), unlabeled=np.arange(40, 440), prior=prior, scheme="case-control")
-    ranks[40:43] = ranks.max() + np.arange(1, 4)  # its positives are wrong, the rest is in order
-    every = [np.full(440, -1.0), np.full(440, 1.0), ranks - (np.sort(ranks)[-4] + 0.5)]
-    info = MetricInfo(
-        key="pa", name="PA", summary="as installed", load="a:b", needs=frozenset({"labeled", "prior", "scheme"}),
-        assumes=frozenset({"prior"}),
-    )  # fmt: skip
-    scored = [Scored.of(scores, known) for scores in every]
-    series: Values = [pa(MetricView(one, info)) for one in scored]
-    assert series[2] == pytest.approx(1 - 3 / 400)
-    assert max(series[:2]) == pytest.approx(max(1, 2 * prior))
-    states = [HeldOut.of(one) for one in scored]
-    assert [state.alike for state in states] == [True, True, False]
-    assert outcome(select({"pa": series}, states=states), "pa")[0] == 3
-
-
-@settings(deadline=None)
-@given(
-    rows=st.lists(st.tuples(st.integers(0, 4), st.booleans(), st.integers(0, 4)), min_size=1, max_size=20),
-)
-def test_a_chosen_state_that_decides_all_alike_ranks_best_of_all(rows: list[tuple[int, bool, int]]) -> None:
-    states = [HeldOut(alike, ranking / 4) for _, alike, ranking in rows]
-    epoch = outcome(select({"pa": [float(value) for value, _, _ in rows]}, states=states), "pa")[0]
-    chosen = states[epoch - 1]
-    if chosen.alike:
-        assert chosen.ranking == max(state.ranking for state in states)
-    elif rows[epoch - 1][0] < max(value for value, alike, _ in rows if not alike):
-        # a state with a higher value was passed over: one that decides all alike has the highest, and ranks as well
-        best = max(rows, key=lambda row: (row[0], row[2]))
-        assert best[1]
-        assert chosen.ranking > best[2] / 4
 
 
 def test_a_held_out_ranking_is_the_share_of_pairs_in_the_right_order() -> None:

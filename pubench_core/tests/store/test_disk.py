@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import errno
 import os
-import sys
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from gray_data import GrayData, failing, later
 from refusals import refusal
@@ -19,26 +17,6 @@ from pubench_core.data.cache import MANIFEST
 
 class TestDisk:
     """What the file system refuses is one line, and nothing half-made stays."""
-
-    @pytest.mark.skipif(sys.platform == "win32", reason="no limit of file sizes")
-    def test_an_array_that_does_not_fit(self, gray: GrayData) -> None:
-        import resource
-
-        soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-        gray.rows.write_bytes(np.tile(gray.table, (4000, 1)).tobytes())
-        resource.setrlimit(resource.RLIMIT_FSIZE, (2**19, hard))  # x has 720,000 bytes
-        try:
-            line = refusal(gray.opened)
-        finally:
-            resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
-        base = gray.root.cache / "prepared" / "gray"
-        assert line == (
-            f"gray: the prepared copy could not be written in {base}: File too large; free the space or name another "
-            "folder with PUBENCH_CACHE"
-        )
-        assert gray.left_in_cache() == []
-        gray.opened()
-        assert gray.reads() == 2
 
     @pytest.mark.parametrize(
         ("owner", "name", "code", "words"),
