@@ -79,8 +79,8 @@ def advise(
 
     ``table``: a file, a frame, or what :func:`pubench.data` makes; ``label``: the column that says who is labeled.
     ``prior``: π of the population as a number, two ends, or ``"0.2..0.4"``. ``goal``: ``rank``, ``classify``, or
-    ``review:200`` for a review of so many rows. ``audited``: the sheet of an earlier call, filled in: the other methods
-    are fitted, cheapest first, and compared by it, and the answer trains on it. ``time``: limit for everything, seconds
+    ``review:200`` for a review of so many rows. ``audited``: the sheet of an earlier call, filled in: the answer trains
+    on it, then other methods are fitted, cheapest first, and compared by it. ``time``: limit for everything, seconds
     or ``10m``; nine tenths are for fits, half of them for the comparison. ``out``: folder of the answer, by default
     ``advice-NAME``; it keeps every finished fit, and the same call goes on. ``scheme`` and ``about``: as
     :func:`pubench.data` has them. ``progress``: called with a line about what runs now, at least every ten seconds.
@@ -178,7 +178,7 @@ class _Steps:
         if early:
             self._answered([first])
             self.say(f"ranked rows, model, page and rows to check after {duration(self.spent)}: {self.folder}")
-        trees = self._fitted(DEFAULT)
+        trees = self._fitted(DEFAULT) if self.audited is None else first
         if trees.reason and (not early or trees.reason.startswith("failed")):
             raise RequestError(f"{look.name}: {DEFAULT.name}: {trees.reason}")
         if self.audited is None:
@@ -196,8 +196,12 @@ class _Steps:
             return self._answered([trees], estimated)
         self.reference = trees.scores
         self._answered([trees])
+        taught = self._taught(trees, quick=True)  # gains most: docs/pages/checked-rows.md
+        self._answered([trees], taught=taught)
         others = [self._fitted(one, compare=True) for one in OTHERS]
-        return self._answered([trees, *others], taught=self._taught(chosen_by_checked_rows(others) or trees))
+        chosen = chosen_by_checked_rows(others) or trees
+        final = self._taught(chosen)
+        return self._answered([trees, *others], taught=taught if final.reason and chosen is trees else final)
 
     def _refuse(self) -> None:
         """Raises RequestError for a goal or a prior that the table cannot have."""
@@ -216,7 +220,7 @@ class _Steps:
         """A fit; with ``compare`` within the time, next to bagged trees by checked rows. ``known``: answers that it
         trains on. ``quick``: as :func:`fitted` has it.
         """
-        until = self.limit / (2 if compare else 1)  # half of the time is left for training on the checked rows
+        until = self.limit / (2 if compare else 1)  # half of the time is left for training what was chosen
         kept, table, labeled = self.folder / "fits", self.table, self.labeled
         if known is not None:
             table, labeled = with_answers(table, self.read, *known), labeled.copy()
@@ -228,14 +232,16 @@ class _Steps:
             return fit
         return replace(fit, checked=checked_difference(fit.scores, self.reference, self.audited.checked, self.seed))
 
-    def _taught(self, one: Fit) -> Fit:
+    def _taught(self, one: Fit, quick: bool = False) -> Fit:
         """The method trained on the checked rows too, each of which is scored by a model that does not know its answer.
 
-        Its place is that among the rows that nobody checked. A fit without a reason has all of them.
+        Its place is that among the rows that nobody checked. A fit without a reason has all of them. ``quick``: as
+        :func:`fitted` has it.
         """
         assert self.audited is not None
         checked, named = self.audited.checked, replace(one.candidate, name=f"{one.candidate.name}{TAUGHT}")
-        fit, part = self._fitted(named, known=(checked.rows, checked.positive)), checked.parts(self.seed)
+        known, part = (checked.rows, checked.positive), checked.parts(self.seed)
+        fit = self._fitted(named, known=known, quick=quick)
         rest = np.setdiff1d(self.unlabeled, checked.rows)
         for k in np.unique(part):
             others = checked.rows[part != k], checked.positive[part != k]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -136,19 +135,15 @@ class Advice(Report):
     @property
     def headline(self) -> str:
         """The method, what its highest rows hold, and the rows to check: at most 25 words."""
-        return " ".join(self._headline())
-
-    def _headline(self) -> Iterator[str]:
         promise, top = self.promise, f"the top {self.promise.budget:,}"
-        yield f"Use {self.answer}."
         checked, on = promise.by == "checked rows", ", if labels are SCAR (untested)"
         if checked:
             on = ", by the checked rows" if self.taught is None else ""
         check = "" if self.sheet is None else f"check the {SHEET} rows of {Path(self.sheet).name}"
+        said = f"How many of {top} are positive cannot be said{f' yet: {check}' if check else ''}."
         if promise.says_something and (checked or self.scar.verdict != "contradicted"):
-            yield f"Of {top}, {promise.low:,} to {promise.high:,} are positive{on}{f'; {check}' if check else ''}."
-        else:
-            yield f"How many of {top} are positive cannot be said{f' yet: {check}' if check else ''}."
+            said = f"Of {top}, {promise.low:,} to {promise.high:,} are positive{on}{f'; {check}' if check else ''}."
+        return f"Use {self.answer}. {said}"
 
     @property
     def prior_line(self) -> str:
