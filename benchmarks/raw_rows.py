@@ -1,13 +1,9 @@
-"""Raw rows, as every script here keeps them: appended to a CSV file, each with the commit, the machine and the command.
-
-:func:`result_of` reads what ``pubench run --format json`` printed.
-"""
+"""Raw rows, as every script here keeps them: appended to a CSV file, with the commit, the machine and the command."""
 
 from __future__ import annotations
 
 import argparse
 import csv
-import json
 import platform
 import shlex
 import subprocess
@@ -19,8 +15,6 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # some scripts here measure something else and need no pubench
     import pandas as pd
-
-    from pubench_core.results import Result
 
 ROOT = Path(__file__).parents[1]
 #: Where rows are committed.
@@ -41,15 +35,6 @@ def _parameter(text: str) -> tuple[str, Any]:
 
     name, _, value = text.partition("=")
     return name, yaml.safe_load(value)
-
-
-def result_of(printed: str) -> Result:
-    """The result in the JSON object that ``pubench run --format json`` printed."""
-    from pubench_core.results import Result
-
-    plain = json.loads(printed)
-    del plain["record"], plain["reused"]  # where it is stored, and whether it was: about the call, not the result
-    return Result.model_validate(plain)
 
 
 def append(path: Path, row: Mapping[str, Any]) -> None:

@@ -348,8 +348,8 @@ def test_a_class_name_means_one_thing_in_all_distributions() -> None:
 
 #: Folder -> most lines of Python below it. A room that is full gives something up before it gets something.
 BUDGETS = {
-    "benchmarks": 3_954,
-    "docs": 1_061,
+    "benchmarks": 3_933,
+    "docs": 935,
     "pubench_cli/src": 3_000,
     "pubench_core/src": 12_500,
     "plugins/datasets/tables/src": 1_800,
