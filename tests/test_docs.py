@@ -372,21 +372,6 @@ def test_docstrings_become_markdown(docstring: str, markdown: str) -> None:
     assert script("docs/page_parts.py").markdown_of(docstring) == markdown
 
 
-def test_the_contact_sheets_are_those_that_their_script_draws(script_in: Callable[..., Any], tmp_path: Path) -> None:
-    from matplotlib.image import imread
-
-    drawing, words = tmp_path / "drawing.py", ["contact_sheets.py", str(tmp_path)]
-    drawing.write_text(
-        f"import runpy, sys\nsys.argv = {words}\nrunpy.run_path({str(DOCS / words[0])!r}, {{}}, '__main__')\n"
-    )
-    assert script_in(tmp_path, drawing).returncode == 0
-    for drawn in sorted(tmp_path.glob("*.png")):
-        kept = imread(DOCS / "pages" / "images" / drawn.name)
-        assert imread(drawn).shape == kept.shape, "python docs/contact_sheets.py docs/pages/images again"
-        assert abs(imread(drawn) - kept).mean() < 0.02, "python docs/contact_sheets.py docs/pages/images again"
-    assert len(list(tmp_path.glob("*.png"))) == 4
-
-
 # -------------------------------------------------------------------- the site
 
 
