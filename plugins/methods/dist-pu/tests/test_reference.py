@@ -10,12 +10,10 @@ from pubench_dist_pu.method import (
     clipped,
     distribution_risk,
     entropy_weight,
-    mixup_loss,
     soft_histogram,
     stored_targets,
 )
 from pubench_testkit.testing import Case, Vectors, joined, linear
-from torch.nn import functional as F
 
 from pubench_core.training.batches import Batch
 from pubench_formulas import ramps
@@ -84,14 +82,6 @@ def test_a_step_of_the_second_stage(case: Case) -> None:
     case.expect_gradients(loss, grad_weight=net[0].weight, grad_bias=net[0].bias)
     store[row] = torch.sigmoid(logits.detach())
     case.expect(pseudo_after=store)
-
-
-@VECTORS.cases("mixup_step_.*")
-def test_mixing_targets_is_mixing_cross_entropies(case: Case) -> None:
-    (targets, order), g = case.tensors("target", "perm"), case.number("lam")
-    logits = torch.linspace(-3, 3, len(targets))
-    one, other = (F.binary_cross_entropy(torch.sigmoid(logits), t) for t in (targets, targets[order]))
-    case.close(mixup_loss(logits, targets, order, g), g * one + (1 - g) * other)
 
 
 @VECTORS.cases("co_entropy_schedule")
