@@ -62,10 +62,3 @@ def test_of_a_frame_it_is_a_call_that_works(tmp_path: Path) -> None:
     assert call == '("pu-bagging", table, validation=0, criterion="last")'
     made = pubench.run("pu-bagging", table, validation=0, criterion="last", results=tmp_path, tracking=False)
     assert len(pubench.predictions(made)) == 70
-
-
-def test_fewer_than_a_method_needs_are_refused_without_one(command: Run, tmp_path: Path) -> None:
-    frame = pd.read_csv(tmp_path / "ten.csv")
-    frame.assign(made=(np.arange(66) < 5).astype(int)).to_csv(tmp_path / "five.csv", index=False)
-    refused = command("run", "--method", "naive", "--data", "five.csv", "--label-col", "made", "--no-tracking")
-    assert refused.stderr.splitlines()[-1].endswith("at least 10 are needed; label more rows")

@@ -7,13 +7,17 @@ import re
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
+from importlib.metadata import packages_distributions
+from itertools import chain
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 from repository import ROOT
 
 CORE = ROOT / "pubench_core" / "src" / "pubench_core"
@@ -269,18 +273,37 @@ def named(text: str) -> Iterator[str]:
 
 
 @cache
+def reached(folder: Path) -> frozenset[str]:
+    """Top-level modules that the code of a distribution imports."""
+    texts = (file.read_text(encoding="utf-8") for file in sorted(folder.glob("src/**/*.py")))
+    return frozenset(name for text in texts for name in named(text))
+
+
 def arrows(folder: Path) -> set[Path]:
     """Folders of the other distributions that one imports from."""
-    texts = (file.read_text(encoding="utf-8") for file in sorted(folder.glob("src/**/*.py")))
-    return {home()[name] for text in texts for name in named(text) if name in home()} - {folder}
+    return {home()[name] for name in reached(folder) if name in home()} - {folder}
+
+
+@cache
+def providers() -> Mapping[str, list[str]]:
+    """Module -> the installed distributions that have it; reading them all takes a second."""
+    return packages_distributions()
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
 def test_a_distribution_imports_from_those_below_it_and_declares_them(folder: Path) -> None:
-    reached = arrows(folder)
-    allowed = ARROWS[kind_of(folder)] | {"core"}
-    assert [str(other.relative_to(ROOT)) for other in reached if kind_of(other) not in allowed] == []
-    assert {project(other)[0] for other in reached} <= project(folder)[1]
+    others, allowed = arrows(folder), ARROWS[kind_of(folder)] | {"core"}
+    assert [str(other.relative_to(ROOT)) for other in others if kind_of(other) not in allowed] == []
+    assert {project(other)[0] for other in others} <= project(folder)[1]
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
+def test_every_library_that_is_imported_is_declared(folder: Path) -> None:
+    project = tomllib.loads((folder / "pyproject.toml").read_text())["project"]
+    texts = [*project["dependencies"], *chain(*project.get("optional-dependencies", {}).values())]
+    asked = {canonicalize_name(Requirement(text).name) for text in texts}
+    libraries = reached(folder) - sys.stdlib_module_names - home().keys()
+    assert [one for one in libraries if not asked & set(map(canonicalize_name, providers().get(one, [one])))] == []
 
 
 def test_no_distributions_import_from_or_depend_on_each_other_in_a_circle() -> None:

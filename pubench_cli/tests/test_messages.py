@@ -15,7 +15,7 @@ from pydantic import BaseModel
 
 from pubench_cli import messages
 from pubench_cli.messages import in_flags, said
-from pubench_cli.options import FLAGS, OPTIONS, SpecOption
+from pubench_cli.options import OPTIONS, SpecOption
 from pubench_core.errors import Hint, Notice, PluginError, RecordError, RequestError, unknown
 from pubench_core.plugins.registry import registry
 from pubench_core.specs import RunSpec
@@ -172,12 +172,6 @@ def test_a_message_is_one_line_with_flags_and_a_hint() -> None:
     assert said(RecordError("a\n  folder;\tmechanism.c=1")) == "a folder; --c 1"
     assert said("nothing is downloaded with execution.offline") == "nothing is downloaded with --offline"
     assert said(Notice("as it is")) == "as it is"
-
-
-def test_every_flag_stands_for_one_field() -> None:
-    assert {field for field, flag in FLAGS.items() if flag == "--data"} == {"data.key", "data.own.path"}
-    others = [flag for flag in FLAGS.values() if flag != "--data"]
-    assert len(others) == len(set(others))
 
 
 def test_the_examples_in_the_docstrings_hold() -> None:

@@ -86,21 +86,6 @@ def test_a_joint_pass_has_every_row_once_and_no_batch_of_a_single_row(
     assert 2 <= sizes(batches)[-1] <= size + 1
 
 
-@pytest.mark.parametrize(
-    ("rows_of_p_and_u", "config", "expected"),
-    [
-        ((3, 10), {"batch_size": 4}, [4, 4, 5]),  # a last single row joins the batch before it
-        ((3, 11), {"batch_size": 4}, [4, 4, 4, 2]),
-        ((2, 11), {"batch_size": 13}, [13]),
-        ((3, 10), {"batch_size": 4, "steps_per_epoch": 7}, [4] * 7),
-    ],
-)
-def test_joint_batches_have_these_sizes(
-    rows_of_p_and_u: tuple[int, int], config: dict[str, Any], expected: list[int]
-) -> None:
-    assert sizes(run_of(*rows_of_p_and_u, **config).joint_batches()) == expected
-
-
 def test_a_batch_says_which_rows_it_has_and_who_is_labeled() -> None:
     run = run_of(5, 30, batch_size=7)
     data = table(5, 30)

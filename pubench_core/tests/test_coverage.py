@@ -430,7 +430,7 @@ def test_a_criterion_without_a_value_is_retried_and_refused_with_a_record(ask: A
 # ---------------------------------------------------------------- other code
 
 
-@pytest.mark.parametrize("part", ["method no-network", "backbone mlp", "mechanism scar", "engine"])
+@pytest.mark.parametrize("part", ["method no-network", "engine"])
 def test_other_code_runs_again_and_the_part_is_named(ask: Ask, part: str) -> None:
     first, _ = carried_out(ask())
     outcome, (line,) = carried_out(other_code(ask(), part))

@@ -100,14 +100,6 @@ def test_the_seed_decides_the_drawn_positives_and_the_order_of_rows() -> None:
     assert not np.array_equal(one.train.rows, other.train.rows)
 
 
-def test_at_half_every_positive_of_one_sample_data_is_labeled() -> None:
-    data = data_of(USPS, (4, 5, 7, 8, 9))
-    labeled, unlabeled = rows_of(split_of(data, positive_rate=0.5, total=4000))
-    assert len(labeled) == len(unlabeled) == 2000
-    assert data.y is not None
-    assert not data.y[unlabeled].any()
-
-
 @settings(deadline=None, max_examples=60)
 @given(
     sizes=st.lists(st.integers(1, 30), min_size=2, max_size=6),
