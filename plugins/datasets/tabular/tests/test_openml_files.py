@@ -136,18 +136,6 @@ class TestSameArrays:
         assert np.array_equal(from_openml.x, from_text.x)
         assert np.array_equal(from_openml.y, from_text.y)
 
-    def test_a_missing_stalk_root(self, write: Write, cache: Path, put: Put, rows: Rows, read: Read) -> None:
-        rows("mushroom", 2)
-        lines = ["p,x,s,n,t,p,f,c,n,k,e,e,s,s,w,w,p,w,o,p,k,s,u", "e,k,y,n,f,n,f,c,b,n,e,?,s,s,o,o,p,o,o,p,b,c,l"]
-        path = put("mushroom/agaricus-lepiota.data", "\n".join(lines))
-        from_text = read("mushroom")
-        path.unlink()
-        columns = list(zip(*(line.split(",") for line in lines), strict=True))
-        write(cache, 24, {**{f"f{j}": list(c) for j, c in enumerate(columns[1:])}, "class": list(columns[0])})
-        from_openml = read("mushroom")
-        assert np.array_equal(from_openml.x, from_text.x)
-        assert np.array_equal(from_openml.y, from_text.y)
-
 
 class TestPlaces:
     @pytest.mark.parametrize(

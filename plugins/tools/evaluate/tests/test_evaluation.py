@@ -232,6 +232,7 @@ def test_the_threshold_decides_and_shifts_nothing_else() -> None:
     [
         ({"prior": 0.05}, "prior", "labeled positives, so the prior of a one-sample table is above"),
         ({"prior": (0.4, 0.2)}, "prior", "an interval (0.2..0.4)"),
+        ({"prior": (0.4, 1.2)}, "prior", "a number between 0 and 1"),
         ({"prior": "nine"}, "prior", "a number between 0 and 1"),
         ({"prior": "estimated:nobody"}, "prior", "unknown prior estimator 'nobody'"),
         ({"prior": "estimated:km2"}, "prior", "it reads features, not scores"),

@@ -122,20 +122,14 @@ def test_bars_of_average_ranks_are_as_long_as_the_critical_difference(tmp_path: 
         assert high - low == pytest.approx(test.average.friedman.critical_difference)
 
 
-def numbers_along_x(figure: Any) -> list[str]:
-    with plain_style():
-        figure.canvas.draw()
-    low, high = figure.axes[0].get_xlim()
-    ticks = zip(figure.axes[0].get_xticks(), figure.axes[0].get_xticklabels(), strict=True)
-    return [text.get_text() for at, text in ticks if low <= at <= high and text.get_text()]
-
-
 @pytest.mark.parametrize("value", [0.0, 50.0, 97.123456])
 def test_an_axis_of_equal_values_has_numbers(value: float) -> None:
     drawn = dots({"digits": {"nnpu": (value, 0.0), "vpu": (value, 0.0)}}, "accuracy, %", ["nnpu", "vpu"])
-    shown = numbers_along_x(drawn)
-    assert shown
-    low, high = drawn.axes[0].get_xlim()
+    with plain_style():
+        drawn.canvas.draw()
+    (axis,), (low, high) = drawn.axes, drawn.axes[0].get_xlim()
+    labels = zip(axis.get_xticks(), axis.get_xticklabels(), strict=True)
+    assert [text for at, text in labels if low <= at <= high and text.get_text()]
     assert low < value < high
 
 
