@@ -55,15 +55,20 @@ def test_where_no_file_is_folders_and_source_are_named_and_a_download_is_offered
     assert ("what is missing can be downloaded" in line) == offered
 
 
-def test_looking_for_files_imports_nothing_heavy() -> None:
+def test_looking_for_files_and_for_an_encoder_imports_nothing_heavy() -> None:
     code = (
         "import sys; from pathlib import Path; from pubench_core.data.dataset import DataRoot\n"
         "from pubench_core.data.source import source_of; from pubench_core.errors import RequestError\n"
         "from pubench_core.plugins.info import DatasetInfo; from pubench_core.plugins.registry import registry\n"
+        "root = DataRoot(Path('/nowhere'), 'a test', cache=Path('/nowhere'), offline=True)\n"
+        "heavy = 'torch torchvision PIL pandas openml pyarrow arff sklearn transformers pyreadr'\n"
         "for info in registry().infos(DatasetInfo):\n"
-        "    try: source_of(info).locate(DataRoot(Path('/nowhere'), 'a test', cache=Path('/nowhere')))\n"
-        "    except RequestError: pass\n"
-        "heavy = 'torch torchvision PIL pandas openml pyarrow arff sklearn transformers pyreadr huggingface_hub'\n"
-        "assert not {*heavy.split()} & {*sys.modules}, {*heavy.split()} & {*sys.modules}"
+        "    source = source_of(info)\n"
+        "    looks = [lambda: source.locate(root)]\n"
+        "    if info.modality == 'text': looks.append(lambda: source.variant(root, [root.path]))\n"
+        "    for look in looks:\n"
+        "        try: look()\n"
+        "        except RequestError: pass\n"
+        "        assert not {*heavy.split()} & {*sys.modules}, (info.key, {*heavy.split()} & {*sys.modules})\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import replace
@@ -167,30 +166,3 @@ class TestFingerprint:
         model.remember_as_last(own, fingerprint_in_use(own))
         with pytest.raises(RequestError, match="is not on this machine"):
             fingerprint_in_use(replace(root, offline=True))
-
-
-def test_the_way_to_a_prepared_copy_imports_nothing_heavy(root: DataRoot, tmp_path: Path, make_model: Make) -> None:
-    """Locating and naming the variant, with an encoder to be looked for."""
-    (root.path / "20news").mkdir(parents=True)
-    (root.path / "20news" / "20news-bydate.tar.gz").touch()
-    make_model(tmp_path / "own")
-    code = f"""
-import sys
-from pathlib import Path
-from pubench_core.data.dataset import DataRoot
-from pubench_core.data.source import source_of
-from pubench_core.errors import RequestError
-from pubench_datasets_text import pubench_datasets
-info = pubench_datasets()[0]
-source = source_of(info)
-for encoder in (None, Path({str(tmp_path / "own")!r})):
-    root = DataRoot(Path({str(root.path)!r}), "a test", cache=Path({str(root.cache)!r}), encoder=encoder)
-    try:
-        assert source.variant(root, source.locate(root))
-    except RequestError as error:
-        assert "could not be downloaded" in str(error) or "not on this machine" in str(error), error
-heavy = {{"torch", "transformers", "sentence_transformers", "sklearn", "pyarrow", "pandas"}} & set(sys.modules)
-assert not heavy, heavy
-"""
-    around = {**os.environ, "HF_HUB_CACHE": str(tmp_path / "hub"), "HF_HUB_OFFLINE": "1"}
-    subprocess.run([sys.executable, "-c", code], check=True, env=around, timeout=60)

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from html.parser import HTMLParser
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from browser import SCHEMES, browser, faults, needs_browser
 from pubench_evaluate.belief import Belief, EstimatedPrior, belief_in
 from pubench_evaluate.prior import asked, infos_of, range_of, summary
 from pubench_evaluate.scored_rows import scored_rows
@@ -424,6 +426,21 @@ def test_a_card_is_plain_json(card: pubench.Evaluation) -> None:
     assert again["rows"]["rows"] == N
     assert again["measures"]["pauc"]["value"] == card["pauc"]
     assert len(again["curves"]["recovered-roc"]["x"]) <= 200
+
+
+@needs_browser
+def test_the_slider_says_how_many_positives_a_review_finds(card: pubench.Evaluation, tmp_path: Path) -> None:
+    (tmp_path / "card.html").write_text(card.html(), encoding="utf-8")
+    with browser() as page:
+        for scheme in SCHEMES:
+            for width in (1280, 390):
+                assert faults(page, tmp_path / "card.html", width=width, scheme=scheme) == []
+            assert page.inner_text("#budget-text").startswith("200 rows: ")
+            page.focus("#budget")
+            page.keyboard.press("Home")
+            assert page.inner_text("#budget-text") == "0 rows: 0 to 0 positives"
+            page.keyboard.press("End")
+            assert int(page.inner_text("#budget-text").split()[0].replace(",", "")) > 200
 
 
 # -------------------------------------------------------------------- priors, scorers

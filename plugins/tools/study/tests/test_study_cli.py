@@ -11,11 +11,13 @@ from typing import Any
 import pandas
 import pytest
 import yaml
+from pubench_study.durations import seconds_of
 from refusals import error_line
 
 from pubench_cli.yaml_layers import assigned
 from pubench_core.engine.build import build_problem
 from pubench_core.engine.resolve import resolve
+from pubench_core.errors import RequestError
 from pubench_core.plugins.registry import registry
 
 EXAMPLES = Path(__file__).parents[4] / "examples"
@@ -300,3 +302,14 @@ def test_a_terminal_has_a_live_view(pubench_on_terminal: Callable[..., tuple[int
     assert code == 0
     assert "begun" in written
     assert "2 of 2 runs done (2 trained now)" in " ".join(written.split())
+
+
+@pytest.mark.parametrize(("text", "seconds"), [("90s", 90), ("10m", 600), ("1.5h", 5400), ("1h30m", 5400), (7, 7)])
+def test_times(text: str | float, seconds: float) -> None:
+    assert seconds_of(text, "time") == seconds
+
+
+@pytest.mark.parametrize("text", ["0s", "m", "ten", -1, True, "10 d", float("nan")])
+def test_other_times_are_refused(text: str | float) -> None:
+    with pytest.raises(RequestError, match="time must be a time such as 90s, 10m or 1h30m, got"):
+        seconds_of(text, "time", least=1)
