@@ -27,18 +27,6 @@ def test_the_batch_itself_is_left_as_it_was() -> None:
         assert torch.equal(x, before)
 
 
-def test_a_weak_image_may_be_mirrored_and_shifts_by_at_most_an_eighth() -> None:
-    image = torch.zeros(1, 1, 32, 32)
-    image[0, 0, 16, 10] = 1
-    views = weak_view(image.expand(400, 1, 32, 32), seeded())
-    assert torch.equal(views.sum(dim=(1, 2, 3)), torch.ones(400))
-    rows, columns = (views[:, 0].amax(dim=axis).argmax(dim=1) for axis in (2, 1))
-    assert set(rows.tolist()) == set(range(12, 21))
-    plain, mirrored = set(range(6, 15)), set(range(17, 26))
-    assert set(columns.tolist()) == plain | mirrored
-    assert 150 < sum(c in plain for c in columns.tolist()) < 250
-
-
 # ---------------------------------------------------------------- parameters of images
 
 
