@@ -316,15 +316,11 @@ class TestFetch:
     @pytest.mark.parametrize(
         ("key", "words"),
         [
-            ("acme-bad-read", "dataset 'acme-bad-read' could not be read: ValueError: the thread is worn"),
-            ("acme-bad-place", "dataset 'acme-bad-place' could not be located: KeyError: 'drawer'"),
             ("acme-bad-fetch", "dataset 'acme-bad-fetch' could not be fetched: ConnectionError: nobody answers"),
             ("acme-gone", "dataset 'acme-gone' cannot be loaded from acme_screws_source:Gone: AttributeError"),
         ],
     )
     def test_a_source_that_fails_is_named_with_its_cause(self, data: Run, tmp_path: Path, key: str, words: str) -> None:
-        if key == "acme-bad-read":
-            put(tmp_path, key=key)
         done = data("data", "fetch", key)
         assert done.returncode == 1
         assert "Traceback" not in done.stderr

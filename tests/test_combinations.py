@@ -1,8 +1,7 @@
-"""Every mechanism labels as it says under every scheme, and methods run under it."""
+"""Every mechanism labels as it says under every scheme."""
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 from pubench_testkit.conformance import Subject
 
@@ -37,19 +36,3 @@ def test_what_is_reported_of_a_split_is_what_it_holds(mechanism: str, scheme: st
     assert plan.mechanism is not None
     labeled_truth = problem.truth_train[problem.split.train.labeled]
     assert labeled_truth.sum() == round(len(labeled_truth) * plan.mechanism.mechanism.purity)
-
-
-#: A method sees which rows are labeled and not why, so one of each kind is enough: one network, several, a classic, a
-#: generative one. The checks ``schemes`` and ``one-label`` run every method under every scheme.
-KINDS = ("nnpu", "self-pu", "elkan-noto", "cgenpu")
-
-
-@pytest.mark.parametrize(("mechanism", "k"), [(mechanism, k) for k, mechanism in enumerate(MECHANISMS)])
-def test_a_method_runs_under_a_mechanism(mechanism: str, k: int) -> None:
-    subject = Subject.of(KINDS[k % len(KINDS)])
-    plan = planned(subject, mechanism, SCHEMES[k // len(KINDS) % 2])
-    problem = subject.problem(plan)
-    assert problem.truth_test is not None
-    for by_part in subject.train(plan, problem).scores.values():
-        assert by_part["test"].shape == problem.truth_test.shape
-        assert np.isfinite(by_part["test"]).all()

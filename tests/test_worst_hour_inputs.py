@@ -501,19 +501,6 @@ class TestEscapeSequences:
         assert done.returncode in (1, 2)
         assert self.plain(done)
 
-    def test_plugins(self, pubench: Run, with_plugin: Callable[..., dict[str, str]]) -> None:
-        source = (
-            "from pubench_core import MethodInfo, hookimpl\nX = " + repr(STEERING) + "\n"
-            "@hookimpl\ndef pubench_methods():\n"
-            "    return [MethodInfo(key='acme-loud', name='L' + X, summary='s' + X, load='acme_gone:M')]\n"
-        )
-        with_plugin("acme-loud", source)
-        env = with_plugin("acme-bad", f"raise ValueError({STEERING!r})")
-        for words in (("list", "methods"), ("doctor", "acme-bad")):
-            assert "\\x1b]0pwned" in self.plain(pubench(*words, env=env))
-        for key in ("acme-loud", "acme-bad"):
-            self.plain(pubench("info", key, env=env))
-
     def test_warnings_of_python(self, pubench: Run, with_plugin: Callable[..., dict[str, str]]) -> None:
         env = with_plugin("acme-warns", f"import warnings\nwarnings.warn('warned' + {STEERING!r})")
         assert "warned\\x1b]0pwned" in self.plain(pubench("doctor", "acme-warns", env=env))

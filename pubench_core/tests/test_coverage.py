@@ -132,23 +132,19 @@ def test_the_same_request_is_answered_and_nothing_is_written(ask: Ask, no_traini
     assert {path: path.read_bytes() for path in first.folder.iterdir()} == before
 
 
-@pytest.mark.parametrize(
-    "sets",
-    [
+def test_a_request_for_less_is_answered(ask: Ask, no_training: Callable[[], None]) -> None:
+    first, _ = carried_out(ask())
+    no_training()
+    for sets in (
         ("selection.criteria=[pa, last]",),
         ("evaluation.metrics=[auc]",),
         ("evaluation.metrics=[]",),
         ("execution.artifacts=[]",),
         ("execution.artifacts=[trace]", "execution.offline=true", "execution.tracking=false"),
         ("execution.device=cpu",),
-    ],
-    ids=" ".join,
-)
-def test_a_request_for_less_is_answered(ask: Ask, no_training: Callable[[], None], sets: tuple[str, ...]) -> None:
-    first, _ = carried_out(ask())
-    no_training()
-    again, _ = carried_out(ask(*sets))
-    assert (again.reused, again.result) == (True, first.result)
+    ):
+        again, _ = carried_out(ask(*sets))
+        assert (again.reused, again.result) == (True, first.result), sets
 
 
 def test_force_runs_again_what_is_covered(ask: Ask) -> None:

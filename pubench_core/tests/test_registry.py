@@ -85,17 +85,6 @@ def test_a_plugin_is_found_by_key_and_by_alias(install: Install, discover: Disco
     assert registry.provider(registry.find(MethodInfo, "fine")) is entry
 
 
-def test_a_plugin_may_offer_several_things_of_several_kinds(install: Install, discover: Discover) -> None:
-    metric = 'MetricInfo(key="good", name="M", summary="s", load="somewhere:m")'
-    install(
-        "good",
-        offering(method("b"), method("a")) + f"\n@hookimpl\ndef pubench_metrics():\n    return [{metric}]\n",
-    )
-    registry = discover()
-    assert [info.key for info in registry.infos(MethodInfo)] == ["a", "b"]
-    assert [info.key for info in registry.infos(MetricInfo)] == ["good"]
-
-
 def test_a_hand_made_entry_point_needs_no_distribution(installed: Path) -> None:
     (installed / "toy_bare.py").write_text(offering(method("bare")))
     registry = Registry([EntryPoint("bare", "toy_bare", GROUP)])
