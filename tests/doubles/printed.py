@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from pubench_core.results import Result
 
 Done = subprocess.CompletedProcess[str]
+#: What ``pubench``, ``here`` or ``within`` of a test is.
+Run = Callable[..., Done]
 
 
 def one_json(done: Done, code: int = 0) -> Any:

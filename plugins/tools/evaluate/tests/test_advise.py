@@ -312,12 +312,6 @@ class TestCheckedRows:
 
 
 class TestWhatIsKept:
-    def test_finished_fits_are_not_made_again(self, answered: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-        advice, file, _ = answered
-        monkeypatch.setattr(fits, "trained", lambda *a: pytest.fail("a finished fit was made again"))
-        again = pubench.advise(file, "labeled", prior=(0.3, 0.5), goal="review:60", out=advice.folder)
-        np.testing.assert_array_equal(again.fits[0].scores, advice.fits[0].scores)
-
     def test_an_interrupted_command_goes_on_at_the_same_scores(
         self, answered: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:

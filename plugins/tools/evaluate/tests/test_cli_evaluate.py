@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,8 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-
-Run = Callable[..., "subprocess.CompletedProcess[str]"]
+from printed import Done, Run
 
 N = 300
 LABELS = ("--label-col", "labeled")
@@ -49,7 +47,7 @@ def run_id(home: Path, here: Run) -> str:
     return trained(here, "--data", "digits", "--c", "0.3", "--set", "epochs=1")
 
 
-def read(done: subprocess.CompletedProcess[str]) -> dict[str, Any]:
+def read(done: Done) -> dict[str, Any]:
     assert done.returncode == 0, done.stderr
     found: dict[str, Any] = json.loads(done.stdout)
     return found

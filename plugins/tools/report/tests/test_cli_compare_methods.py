@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from printed import Done, Run
 from pubench_report.cli import compare_methods
 from pubench_report.grouping import FailedRun
 
@@ -17,18 +17,16 @@ import pubench
 from pubench_cli import machine
 from pubench_cli.options import Given
 
-Run = Callable[..., "subprocess.CompletedProcess[str]"]
-
 SHORT = ("--set", "epochs=1", "--no-tracking", "--threads", "1")
 
 
 @pytest.fixture(scope="module")
-def done(here: Run) -> subprocess.CompletedProcess[str]:
+def done(here: Run) -> Done:
     """Two methods, two data sets, two seeds."""
     return here("compare-methods", "vpu", "nnpu", "--data", "digits,breast-cancer", "--seeds", "2", *SHORT)
 
 
-def test_one_command_gives_the_table_and_the_tests(done: subprocess.CompletedProcess[str]) -> None:
+def test_one_command_gives_the_table_and_the_tests(done: Done) -> None:
     assert done.returncode == 0, done.stderr
     lines = done.stdout.strip().splitlines()
     assert " first" in lines[0]  # the verdict
@@ -48,9 +46,7 @@ def test_one_command_gives_the_table_and_the_tests(done: subprocess.CompletedPro
     assert "to_frame" not in done.stdout
 
 
-def test_stored_runs_are_reused_and_the_figures_are_those_of_the_records(
-    done: subprocess.CompletedProcess[str], here: Run, home: Path
-) -> None:
+def test_stored_runs_are_reused_and_the_figures_are_those_of_the_records(done: Done, here: Run, home: Path) -> None:
     again = here(
         *("compare-methods", "vpu", "nnpu", "--data", "digits,breast-cancer", "--seeds", "2,25", *SHORT),
         *("--baseline", "nnpu", "--measure", "auc", "--format", "json"),
@@ -167,7 +163,7 @@ def test_where_every_run_failed_the_exit_code_is_1(tmp_path: Path, pubench_in: C
 
 
 def test_a_run_that_failed_is_said_and_makes_the_exit_code_1(
-    done: subprocess.CompletedProcess[str],
+    done: Done,
     home: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],

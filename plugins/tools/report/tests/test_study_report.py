@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import io
 import re
-import subprocess
-from collections.abc import Callable
 from operator import attrgetter
 from pathlib import Path
 
 import pytest
 from browser import browser, needs_browser, opened
 from made_studies import made_study, stored, varied
+from printed import Run
 from pubench_report.rendering import print_sections
 from pubench_report.report.model import comparisons_of
 from pubench_report.report.tables import compared_sections
@@ -19,8 +18,6 @@ from pubench_report.report.write import verdict
 from rich.console import Console
 
 import pubench
-
-Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
 @pytest.fixture(scope="module")
@@ -86,6 +83,8 @@ def test_figures_and_page_are_written_where_asked(folder: Path, within: Run) -> 
     names = {path.name for path in (folder / "figures").iterdir()}
     assert {"methods-s1.png", "methods-s1.svg"} <= names
     assert "difference-s1.svg" not in names  # of two data sets
+    of_call = pubench.load_results(folder / "results").report(folder / "called.html", figures=folder / "drawn")
+    assert {path.name for path in of_call} == {"called.html", *names}
 
 
 @pytest.mark.parametrize(
@@ -200,14 +199,6 @@ def test_a_call_writes_what_the_command_writes(
         written = chosen.report(folder / f"called-{name}", measure="f1")
         assert written == [folder / f"called-{name}"]
         assert written[0].read_bytes() == wanted.read_bytes(), name
-
-
-def test_a_call_writes_figures_beside_the_report(folder: Path) -> None:
-    results = pubench.load_results(folder / "results").where(method=["nnpu", "vpu"], data="imdb")
-    report, *figures = results.report(folder / "x.md", figures=folder / "drawn")
-    assert report.read_text().startswith("# Report of records in results\n")
-    assert {path.name for path in figures} == {path.name for path in (folder / "drawn").iterdir()}
-    assert folder / "drawn" / "methods-s1.png" in figures
 
 
 @pytest.mark.parametrize(

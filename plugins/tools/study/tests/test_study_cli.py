@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ from typing import Any
 import pandas
 import pytest
 import yaml
+from printed import Run
 from pubench_study.durations import seconds_of
 from refusals import error_line
 
@@ -21,7 +21,6 @@ from pubench_core.errors import RequestError
 from pubench_core.plugins.registry import registry
 
 EXAMPLES = Path(__file__).parents[4] / "examples"
-Run = Callable[..., "subprocess.CompletedProcess[str]"]
 STUDY: dict[str, Any] = {
     "name": "short",
     "methods": [{"key": "upu", "config": {"epochs": 1}}, {"key": "nnpu", "config": {"epochs": 1}}],

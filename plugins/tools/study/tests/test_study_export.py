@@ -6,16 +6,15 @@ import json
 import os
 import shutil
 import stat
-import subprocess
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 import yaml
+from printed import Run
 from refusals import error_line
 
-Run = Callable[..., "subprocess.CompletedProcess[str]"]
 STUDY = {"name": "first", "methods": {"upu": {"preset": "quick"}}, "data": "digits", "mechanisms": "scar", "seeds": 1}
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import signal
-import subprocess
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -18,6 +17,7 @@ import yaml
 from made_results import made_failure
 from optuna.storages import JournalStorage
 from optuna.storages.journal import JournalFileBackend
+from printed import Run
 from pubench_study.task import Ended, Orders, Progressed, RunTask, carry_out
 from pubench_tune import sampler, search
 from pubench_tune.sampler import JOURNAL
@@ -32,7 +32,6 @@ from pubench_core.results import Environment
 FEW = "held-out labeled positives compare the trials"
 pytestmark = [pytest.mark.usefixtures("one_thread"), pytest.mark.filterwarnings(f"ignore:.*{FEW}")]
 
-Run = Callable[..., "subprocess.CompletedProcess[str]"]
 SHORT: dict[str, Any] = {"config": {"epochs": 2}, "space": ["lr=1e-4..1e-2:log", "batch_size=64,256"], "c": 0.3}
 WORDS = ("tune", "nnpu", "--data", "breast-cancer", "--c", "0.3", "--set", "epochs=2", "--space", "lr=1e-4..1e-2:log")
 WORDS += ("--space", "batch_size=64,256")
