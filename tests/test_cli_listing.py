@@ -73,12 +73,6 @@ def test_metrics_say_what_must_hold_for_their_value_to_mean_what_it_says(pubench
     assert {key: words for key, words in assumed.items() if words} == {"pa": ["SCAR", "prior"], "pauc": ["SCAR"]}
 
 
-def test_the_console_script_lists_in_a_fresh_process(pubench: Run) -> None:
-    cold = pubench("list", "methods", "--format", "json", cold=True)
-    assert (cold.returncode, cold.stderr) == (0, "")
-    assert cold.stdout == pubench("list", "methods", "--format", "json").stdout
-
-
 class TestInfo:
     def test_a_method_in_json(self, pubench_within: Run) -> None:
         done = pubench_within("info", "nnpu", "--format", "json")

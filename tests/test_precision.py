@@ -66,9 +66,6 @@ class TestBfloat16:
 
 
 class TestRequests:
-    def test_ieee_is_what_a_run_without_the_field_has(self) -> None:
-        assert plan_of().run_id == plan_of("precision=ieee").run_id
-
     def test_a_processor_computes_no_tf32(self, tmp_path: Path) -> None:
         with pytest.raises(RequestError, match=r"precision=tf32: cpu computes in ieee or bf16 only"):
             carried_out(tmp_path, "precision=tf32")

@@ -101,11 +101,6 @@ def test_weights_of_checked_rows_are_for_methods_that_take_them() -> None:
     assert float(weighted.weight.sum()) == pytest.approx(len(weighted))  # mean 1 over the checked rows
 
 
-def test_no_checked_rows_are_in_no_run_id() -> None:
-    ids = [Subject.of("naive").plan(*sets).run_id for sets in ((), ("checked.rows=0",), ("checked.rows=1",))]
-    assert ids[0] == ids[1] != ids[2]
-
-
 def test_checked_rows_are_refused_if_other_counts_would_be_wrong() -> None:
     with pytest.raises(RequestError, match=r"^checked\.rows needs simulated labels"):
         Subject.of("naive").plan("checked.rows=3", scheme="two-sample")

@@ -39,7 +39,7 @@ from pubench_core.plugins.registry import Registry
 from pubench_core.records.files import ENVIRONMENT, MODEL, RESULT, SCORES, SPEC, TRACE, read_scores
 from pubench_core.records.record import read_record
 from pubench_core.records.store import RecordStore
-from pubench_core.results import Environment, Failure
+from pubench_core.results import Failure
 from pubench_core.specs.config import TrainingConfig
 from pubench_core.specs.fields import Field
 from pubench_core.training.run import Run
@@ -177,13 +177,6 @@ def test_a_result_that_cannot_be_stored_comes_with_the_error(done: Finished, tmp
     with pytest.raises(RecordError) as failed:
         publish(RecordStore(tmp_path / "results"), done)
     assert failed.value.result is done.result
-
-
-def test_the_environment_of_a_record_is_what_it_ran_on(done: Finished, tmp_path: Path) -> None:
-    record = publish(RecordStore(tmp_path / "results"), done)
-    environment = Environment.model_validate_json((record.folder / ENVIRONMENT).read_text())
-    assert environment == done.environment
-    assert (environment.device, environment.threads) == (done.result.device, done.result.threads) == ("cpu", 1)
 
 
 def test_a_run_leaves_the_caller_s_generators_and_threads_as_they_were(

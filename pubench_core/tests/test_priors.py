@@ -161,13 +161,6 @@ def test_in_a_single_training_set_the_share_is_of_u_the_prior_of_the_pool(do: Do
     assert result.data.prior.given == pytest.approx(expected)
 
 
-def test_an_estimator_is_part_of_the_run_id_and_its_code_of_the_runs_code(do: Do) -> None:
-    one, other, true = do("prior=estimated:talkative"), do("prior=estimated:silent"), do()
-    assert len({outcome.result.run_id for outcome in (one, other, true)}) == 3
-    assert "prior talkative" in one.result.code.parts
-    assert not [part for part in true.result.code.parts if part.startswith("prior ")]
-
-
 # ---------------------------------------------------------------- what cannot be used
 
 
