@@ -18,10 +18,10 @@ from pubench_elkan_noto.method import (
     population_posterior,
     unlabeled_posterior,
 )
-from pubench_testkit.testing import fit
+from pubench_testkit.testing import fit, pu_table
 
 from pubench_core.specs import Scheme
-from pubench_core.training.views import Features, PUData, PUPart
+from pubench_core.training.views import PUData
 
 Array = np.ndarray
 #: A discrete x: p(x) and p(y = 1 | x); positives are certain at the last value.
@@ -86,18 +86,9 @@ def gaussians(scheme: Scheme, prior: float | None = 0.5, *, c: float = 0.3, n: i
     truth = rng.random(n) < 0.5
     x = (rng.normal(size=(n, 1)) + 2 * truth[:, None]).astype(np.float32)
     labeled = truth & (rng.random(n) < c)
-    u = np.arange(n) if scheme == "case-control" else np.flatnonzero(~labeled)
-    instance = torch.from_numpy(np.r_[np.flatnonzero(labeled), u])
-    part = (Features(torch.from_numpy(x)), instance, torch.arange(len(instance)) < labeled.sum(), scheme)
-    data = PUData(
-        *part,
-        validation=PUPart(*part),
-        granted=frozenset({"prior"}),
-        prior=prior,
-        unlabeled_prior=None if prior is None else float(truth[u].mean()),
-        truth=None,
-    )
-    return data, x
+    x, copied = x[np.argsort(~labeled, kind="stable")], scheme == "case-control"
+    share = None if prior is None else float((truth if copied else truth[~labeled]).mean())
+    return pu_table(x, int(labeled.sum()), scheme, copied=copied, prior=prior, unlabeled_prior=share), x
 
 
 def trained(data: PUData, warned: list[str] | None = None, **config: Any) -> ElkanNoto:

@@ -2,31 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 import torch
+from pubench_testkit.testing import pu_table
 from pubench_vae_pu.method import VAEPU, Config
 from pubench_vae_pu.variational import nearest, ordered, responsibility, value_range, within_unit_interval
-from torch import Tensor
-
-from pubench.method import PUData
-
-
-def table(rows: Tensor) -> PUData:
-    """These rows as far as their values are asked for."""
-
-    class Table:
-        shape, instance = tuple(rows.shape[1:]), torch.arange(len(rows))
-
-        def __len__(self) -> int:
-            return len(rows)
-
-        def take(self, some: Tensor) -> Tensor:
-            return rows[some]
-
-    found: Any = Table()
-    return found  # type: ignore[no-any-return]
 
 
 def test_a_component_without_variance_has_a_density() -> None:
@@ -54,14 +34,14 @@ def test_the_nearest_code_is_found_among_codes_far_from_zero() -> None:
 @pytest.mark.parametrize("place", [0, 2999])
 def test_the_range_is_that_of_all_rows(extreme: float, place: int) -> None:
     rows = torch.rand(3000, 2)
-    assert within_unit_interval(table(rows))
+    assert within_unit_interval(pu_table(rows, 1))
     rows[place, 1] = extreme
-    assert not within_unit_interval(table(rows))
-    assert extreme in value_range(table(rows))
+    assert not within_unit_interval(pu_table(rows, 1))
+    assert extreme in value_range(pu_table(rows, 1))
 
 
 @pytest.mark.parametrize(("channels", "bernoulli"), [(1, True), (3, False)])
 def test_images_have_128_codes_and_color_images_a_gaussian_likelihood(channels: int, bernoulli: bool) -> None:
-    generator = VAEPU(Config())._generator_for(table(torch.rand(4, channels, 16, 16)))()
+    generator = VAEPU(Config())._generator_for(pu_table(torch.rand(4, channels, 16, 16), 1))()
     assert generator.bernoulli == bernoulli
     assert generator.sizes == (128, 128)
