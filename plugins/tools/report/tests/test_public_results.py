@@ -380,10 +380,6 @@ def test_a_method_beside_an_oracle_has_no_pairs_and_says_so(with_an_oracle: Resu
     assert found.average.why == "1 method is ranked, and 3 are needed"
 
 
-def test_an_oracle_criterion_is_marked() -> None:
-    assert "selected by f1 (oracle)" in str(Results([chosen_by(run(), "f1", oracle=True)]).table())
-
-
 def test_a_missing_cell_is_a_dash_with_the_runs_there_are() -> None:
     table = Results([run(0.6), run(0.7, "vpu", "toy")]).table()
     assert str(table).splitlines()[2].split() == ["nnpu", "60.00", "·"]
@@ -399,15 +395,20 @@ def test_a_failed_run_is_counted_and_named() -> None:
     assert "<p>note: vpu on digits, seed 0: non-finite: loss is nan</p>" in table._repr_html_()
 
 
-def test_a_seed_without_a_value_is_counted_and_gives_its_reason() -> None:
-    table = compared(nnpu=[0.6, None, None]).table()
-    assert "60.00 (1 of 3)" in str(table)
-    assert "nnpu on digits, seed 1, 2: no accuracy: no positive row" in table.notes
-
-
-def test_runs_with_warnings_are_named() -> None:
-    results = Results([run(0.5, warnings=("odd",)), run(0.5, seed=3)])
-    assert results.table().notes == ("1 of 2 runs have warnings: nnpu on digits (1); their records have them",)
+@pytest.mark.parametrize(
+    ("runs", "shown"),
+    [
+        ([chosen_by(run(), "f1", oracle=True)], "selected by f1 (oracle)"),
+        (by_seed("nnpu", [0.6, None, None]), "60.00 (1 of 3)"),
+        (by_seed("nnpu", [0.6, None, None]), "note: nnpu on digits, seed 1, 2: no accuracy: no positive row"),
+        (
+            [run(warnings=("odd",)), run(seed=3)],
+            "note: 1 of 2 runs have warnings: nnpu on digits (1); their records have",
+        ),
+    ],
+)
+def test_oracle_criteria_missing_values_and_warnings_are_said(runs: list[RunResult], shown: str) -> None:
+    assert shown in str(Results(runs).table())
 
 
 def test_runs_that_decide_every_row_alike_are_counted_in_their_cell() -> None:
@@ -753,11 +754,8 @@ def test_a_record_that_cannot_be_read_is_left_out_with_a_warning(tmp_path: Path)
     assert {w.filename for w in heard} == {__file__}
 
 
-def test_a_folder_that_holds_no_records_is_empty(tmp_path: Path) -> None:
-    assert len(load_results(tmp_path)) == 0
-
-
 def test_what_is_no_folder_of_records_is_refused(tmp_path: Path) -> None:
+    assert len(load_results(tmp_path)) == 0  # it may have none yet
     one = run()
     stored(tmp_path, one)
     for place, said in (

@@ -277,19 +277,14 @@ def test_a_shipped_protocol_has_the_published_number_of_runs(name: str, runs: in
     assert len(cells_of(find_study(name).spec, registry())) == runs
 
 
-def test_no_protocol_names_results_by_a_criterion_that_reads_true_labels() -> None:
-    for name, path in protocols().items():
-        spec = read_study(path).spec
-        for block in (spec, *spec.include):
-            chosen = {**spec.settings.get("selection", {}), **block.settings.get("selection", {})}
-            assert chosen.get("criterion", "pa") in ("pa", "pauc", "last"), name
-
-
-def test_protocols_say_what_they_are() -> None:
+def test_protocols_say_what_they_are_and_name_results_by_no_criterion_that_reads_true_labels() -> None:
     for name, path in protocols().items():
         spec = read_study(path).spec
         assert spec.name == name
         assert spec.description
+        for block in (spec, *spec.include):
+            chosen = {**spec.settings.get("selection", {}), **block.settings.get("selection", {})}
+            assert chosen.get("criterion", "pa") in ("pa", "pauc", "last"), name
 
 
 # -------------------------------------------------------------------- what is refused
