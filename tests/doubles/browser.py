@@ -122,7 +122,8 @@ def faults(page: Page, path: Path, *, width: int, scheme: Scheme) -> list[str]:
     """What is wrong with a page: errors, requests, nothing to read, wider than the window, what is cut off, too little
     contrast, no keyboard path.
 
-    Everything that is folded is opened. The first presses of Tab must each move on and show where they are.
+    Everything that is folded is opened, and all figures are drawn. The first presses of Tab must each move on and show
+    where they are.
     """
     found: list[str] = []
     address = f"file://{path.resolve()}"
@@ -138,6 +139,7 @@ def faults(page: Page, path: Path, *, width: int, scheme: Scheme) -> list[str]:
         found.append(f"{wide} pixels wide")
     for _ in range(2):  # those that the first ones lay out
         page.evaluate("for (const one of document.querySelectorAll('details')) one.open = true")
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")  # figures that are far below the window
     found += [f"cut off: {what}" for what in page.evaluate(CUT)]
     found += [] if len(page.inner_text("main")) > _LEAST else ["nothing to read"]
     found += [f"contrast {value:.2f} below {least}: {what}" for value, least, what in page.evaluate(CONTRAST)]

@@ -322,6 +322,19 @@ def test_the_script_says_what_the_file_says_in_readable_colors_and_asks_for_noth
 
 
 @needs_browser
+def test_figures_below_the_window_are_drawn_for_print_and_the_table_fits(index: Path) -> None:
+    with browser() as page:
+        page.goto(f"file://{index}#show=value")
+        assert page.evaluate("document.querySelectorAll('*').length") < 3000
+        figures, table = page.locator("#cost svg, #time svg"), page.locator(".wide").first
+        assert figures.count() == 0
+        page.evaluate("dispatchEvent(new Event('beforeprint'))")
+        assert figures.count() == 2
+        assert table.evaluate("one => one.scrollWidth - one.clientWidth") <= 1
+        assert page.locator("#board thead th.c").count() >= 9
+
+
+@needs_browser
 def test_a_run_without_a_value_is_not_called_not_run(tmp_path: Path) -> None:
     """PA of vpu on IMDb; upu was not run on 20 Newsgroups."""
     undefined = CriterionResult(oracle=False, undefined="no labeled positive was held out")

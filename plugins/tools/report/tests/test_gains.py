@@ -184,6 +184,7 @@ def test_the_heat_table_has_the_mean_gain_of_each_setting(tmp_path: Path) -> Non
     index = pubench.site(stored(tmp_path / "results", runs), tmp_path / "site")
     with browser() as window:
         window.goto(f"file://{index}")
+        window.wait_for_selector(".heat tr")
         rows = [text.split() for text in window.locator(".heat tr").all_inner_texts()]
         assert rows == [
             ["method", "Case-control,", "SCAR"],

@@ -72,6 +72,7 @@ def test_the_page_draws_a_line_for_each_run_and_a_mark_for_each_choice(results: 
         errors: list[str] = []
         window.on("pageerror", lambda error: errors.append(str(error)))
         window.goto(f"file://{tmp_path}/report.html")
+        window.wait_for_selector("#learning-panels svg")
         shown = window.locator("#learning-panels svg")
         assert shown.count() == 2  # methods on the first data set
         window.select_option("[data-curve=criterion]", "f1")

@@ -20,7 +20,7 @@ from ..ranking import duration, percent, points
 
 HERE = __package__ or ""
 #: Width of the strip of dots, its margins, and the points that it spans; ``charts.js`` has the same.
-STRIP, MARGIN, SPAN = 150, 6, 26.0
+STRIP, MARGIN, SPAN = 110, 6, 26.0
 
 
 def rendered(

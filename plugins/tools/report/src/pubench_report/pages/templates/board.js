@@ -42,7 +42,7 @@ function gainHtml(cell, link, over) {
   const [value, n, sure] = cell.gain || [0, 0, 0];
   if (!n) return `<td class="c" title="no seed in common with ${plain(over)}">${link("n/a")}</td>`;
   const text = sure ? `<b>${signed(value)}</b>` : signed(value);
-  return `<td class="c" data-v="${value}"${cell.alike ? "" : shadeOf(value)} title="${plain(`${cell.mean.toFixed(2)}, ${signed(value)} against ${over} over ${many(n, "seed")} of both`)}">${link(cell.alike === cell.runs ? `<span class="x">✕ ${signed(value)}</span>` : text)}${n < 3 ? `<sup>${n}</sup>` : ""}</td>`;
+  return `<td class="c" data-v="${value}"${cell.alike ? "" : shadeOf(value)} title="${plain(`${cell.mean.toFixed(2)}, ${signed(value)} against ${over} over ${many(n, "seed")} of both`)}">${link(cell.alike === cell.runs ? `<span class="x">✕ ${signed(value)}</span>` : text)}${n < 3 ? `<sup> ${n}</sup>` : ""}</td>`;
 }
 function cellHtml(s, row, c, cell, best, now) {
   if (!cell) return `<td class="c">–</td>`;
@@ -50,7 +50,7 @@ function cellHtml(s, row, c, cell, best, now) {
   if (cell.mean === null) return `<td class="c" title="${cell.runs ? plain(now.why) : "no finished run"}">${link(cell.runs ? "n/a" : "–")}</td>`;
   if (now.gains && cell.gain !== null) return gainHtml(cell, link, s.rows[now.offered.over].name);
   const alone = now.alone.length && now.alone[c] !== null && cell.mean <= now.alone[c]; // no better than one answer for all rows
-  const value = cell.mean, n = cell.n, few = n < 3 ? `<sup>${n}</sup>` : "", all = cell.alike === cell.runs;
+  const value = cell.mean, n = cell.n, few = n < 3 ? `<sup> ${n}</sup>` : "", all = cell.alike === cell.runs;
   const shade = best === null || cell.alike || alone || now.gains ? 0 : 0.55 * Math.max(0, 1 - Math.max(0, best - value) / 12);
   const isBest = best !== null && !row.kind && !cell.alike && !alone && cell.full && value >= best - EQUAL;
   const text = all ? `<span class="x">✕ ${fixed(value)}</span>` : isBest ? `<b>${fixed(value)}</b>` : fixed(value);
@@ -129,23 +129,20 @@ function give(kind) {
 
 function figures(s, now, lines, oracle, oracleName) {
   const name = criterionOf(s, state.criterion)[1], shown = new Set(lines.map((one) => one.r));
-  by("cost").innerHTML = by("cost-text").textContent = by("time").innerHTML = by("time-text").textContent = "";
-  if (oracle) {
-    const best = new Map(oracle.places.map((one) => [one.r, one.level]));
-    const rows = now.places.filter((one) => shown.has(one.r) && best.has(one.r)).map((one) => [one.name, best.get(one.r), one.level]).sort((a, b) => a[1] - a[2] - (b[1] - b[2]));
-    if (rows.length) {
-      const [low, high] = [rows[0], rows[rows.length - 1]], loss = ([, one, other]) => `${one < other - 0.05 ? "gains" : "loses"} ${fixed(Math.abs(one - other))}`;
-      by("cost-text").textContent = `Mean test ${measureName(s)} over ${many(s.columns.filter((one) => one.counts).length, "data set")}. ${low[0]} ${loss(low)} points, ${high[0]} ${loss(high)}.`;
-      by("cost").innerHTML = dumbbell(rows, `with labels (${oracleName})`, `chosen by ${name}`, by("cost-text").textContent, width(by("cost")));
-    }
-  }
+  const figure = (id, text, svg) => { // nothing without a text
+    const section = by(id).closest("section");
+    section.hidden = !text;
+    by(`${id}-text`).textContent = text || "";
+    whenNear(section, () => { by(id).innerHTML = text ? svg(text, width(by(id))) : ""; });
+  };
+  const best = new Map(oracle ? oracle.places.map((one) => [one.r, one.level]) : []);
+  const rows = now.places.filter((one) => shown.has(one.r) && best.has(one.r)).map((one) => [one.name, best.get(one.r), one.level]).sort((a, b) => a[1] - a[2] - (b[1] - b[2]));
+  const [low, high] = [rows[0], rows[rows.length - 1]], loss = ([, one, other]) => `${one < other - 0.05 ? "gains" : "loses"} ${fixed(Math.abs(one - other))}`;
+  figure("cost", rows.length && `Mean test ${measureName(s)} over ${many(s.columns.filter((one) => one.counts).length, "data set")}. ${low[0]} ${loss(low)} points, ${high[0]} ${loss(high)}.`,
+    (text, wide) => dumbbell(rows, `with labels (${oracleName})`, `chosen by ${name}`, text, wide));
   const dots = lines.filter((one) => one.place && one.seconds !== null).map((one) => ({ name: one.row.name, seconds: one.seconds, below: one.place.below, shared: one.shared }));
-  if (dots.length) {
-    const line = frontier(dots);
-    by("time-text").textContent = `Points below the best against median seconds per run. Nothing is both faster and better than ${line.map((one) => `${one.name} (${duration(one.seconds)} s)`).join(", ")}.`;
-    by("time").innerHTML = scatter(dots, by("time-text").textContent, width(by("time")));
-  }
-  for (const id of ["cost", "time"]) by(id).closest("section").hidden = !by(id).innerHTML;
+  const fastest = frontier(dots).map((one) => `${one.name} (${duration(one.seconds)} s)`).join(", ");
+  figure("time", dots.length && `Points below the best against median seconds per run. Nothing is both faster and better than ${fastest}.`, (text, wide) => scatter(dots, text, wide));
 }
 
 // Mean gains by method and setting, over the first reference of each: settings of several data sets, methods in half of them
@@ -162,14 +159,15 @@ function bySetting(place) {
   const cell = ({ s, of }, page) => {
     if (!of.has(page)) return `<td class="c">–</td>`;
     const [, points, ahead, behind, data] = of.get(page);
-    return `<td class="c"${shadeOf(points)} title="${plain(`${s.title}: ahead on ${ahead}, behind on ${behind} of ${many(data, "data set")}`)}">${signed(points)}${data < FEW ? `<sup>${data}</sup>` : ""}</td>`;
+    return `<td class="c"${shadeOf(points)} title="${plain(`${s.title}: ahead on ${ahead}, behind on ${behind} of ${many(data, "data set")}`)}">${signed(points)}${data < FEW ? `<sup> ${data}</sup>` : ""}</td>`;
   };
-  place.innerHTML = `<thead><tr><th rowspan="2" scope="col" class="m">method</th>${groups.map((group) => `<th class="c" scope="colgroup" colspan="${columns.filter((one) => one.group === group).length}">${plain(group)}</th>`).join("")}</tr><tr>` +
+  const section = place.closest("section");
+  section.hidden = false;
+  whenNear(section, () => { place.innerHTML = `<thead><tr><th rowspan="2" scope="col" class="m">method</th>${groups.map((group) => `<th class="c" scope="colgroup" colspan="${columns.filter((one) => one.group === group).length}">${plain(group)}</th>`).join("")}</tr><tr>` +
     sorted.map(({ s, share, prior }) => `<th class="c" scope="col"><a href="#setting=${plain(encodeURIComponent(s.tip))}" title="${plain(s.title)}">${plain(share)}</a>${prior ? "*" : ""}</th>`).join("") + "</tr></thead><tbody>" +
     [...names].filter(([page]) => 2 * known(page) >= columns.length).sort(([a], [b]) => first(b) - first(a)).map(([page, name]) =>
-      `<tr><th scope="row" class="m"><a href="${plain(page)}">${plain(name)}</a></th>${sorted.map((one) => cell(one, page)).join("")}</tr>`).join("") + "</tbody>";
+      `<tr><th scope="row" class="m"><a href="${plain(page)}">${plain(name)}</a></th>${sorted.map((one) => cell(one, page)).join("")}</tr>`).join("") + "</tbody>"; });
   by("settings-text").textContent = `Mean gain in points of accuracy over ${[...new Set(columns.map((one) => one.over))].join(" or ")}, in settings of ${FEW} data sets or more. Decided at 0; *: at the prior. Ordered by ${columns[0].s.title}. Small number: data sets, if fewer than ${FEW}.`;
-  place.closest("section").hidden = false;
 }
 
 // -------- choices

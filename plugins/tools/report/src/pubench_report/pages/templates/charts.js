@@ -11,6 +11,13 @@ const by = (id) => document.getElementById(id);
 const width = (place, most = 540) => Math.max(300, Math.min(most, place.clientWidth));
 const jsonOf = (id) => { const found = by(id); return found ? JSON.parse(found.textContent) : {}; };
 
+// Draws a part of the page when it comes near the view, or for print: most readers look at the first table alone.
+const waiting = new Map(); // element -> what draws it
+const fill = (place) => { const draw = waiting.get(place); waiting.delete(place); near.unobserve(place); if (draw) draw(); };
+const near = new IntersectionObserver((seen) => { for (const one of seen) if (one.isIntersecting) fill(one.target); }, { rootMargin: "600px" });
+function whenNear(place, draw) { near.unobserve(place); waiting.set(place, draw); near.observe(place); }
+window.addEventListener("beforeprint", () => { for (const place of [...waiting.keys()]) fill(place); });
+
 // What is chosen stands in the address (#by=f1&filter=nnpu), so that a view can be linked to. Without "=" the address is a
 // place in the page. write: replaces the values of these names, an empty one is left out.
 const address = {
@@ -24,7 +31,7 @@ const address = {
 };
 
 // A dot with its interval on a common scale; hollow without one. place: {below, low, high}
-const STRIP = 150, SPAN = 26;
+const STRIP = 110, SPAN = 26;
 function dot({ below, low, high }) {
   const x = (value) => (6 + (Math.min(value, SPAN) / SPAN) * (STRIP - 12)).toFixed(1), ranked = low !== undefined;
   return `<svg width="${STRIP + 40}" height="20" role="img" aria-label="${fixed(below)} points${ranked ? `, ${fixed(low)} to ${fixed(high)}` : ""}">` +

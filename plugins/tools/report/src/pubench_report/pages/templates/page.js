@@ -2,13 +2,8 @@
 {
 const filter = by("filter"), count = by("count");
 const SMALL_FIRST = /^(rank|average rank|p|adjusted p|points below|s \/ run|seconds|peak)/;
-const firstOrder = new Map(); // tables that are laid out -> their rows as they came
+const firstOrder = new Map(); // tables that were sorted -> their rows as they came
 const sorted = new Map();
-
-function tables() {
-  for (const one of document.querySelectorAll("table[id]:not(#board)")) if (!firstOrder.has(one)) firstOrder.set(one, [...one.tBodies[0].rows]);
-  return [...firstOrder.keys()];
-}
 
 // Lays out what a page has for later: rows of a table that is there, or all of a section
 function layOut(place) {
@@ -16,8 +11,7 @@ function layOut(place) {
   if (!text) return;
   place.open = true;
   found.innerHTML = text.textContent;
-  if (table) { table.tBodies[0].append(...found.content.querySelectorAll("tbody > tr")); firstOrder.delete(table); place.remove(); } else text.replaceWith(found.content);
-  tables();
+  if (table) { table.tBodies[0].append(...found.content.querySelectorAll("tbody > tr")); place.remove(); } else text.replaceWith(found.content);
   document.dispatchEvent(new Event("drawn"));
 }
 
@@ -44,6 +38,7 @@ function sort(table, column, way) {
   if (way) for (const rest of document.querySelectorAll(`.later[data-rows="${table.id}"]`)) layOut(rest);
   const head = table.tHead.rows[0].cells, body = table.tBodies[0];
   for (const cell of head) cell.removeAttribute("aria-sort");
+  if (!firstOrder.has(table)) firstOrder.set(table, [...body.rows]);
   let rows = firstOrder.get(table);
   if (way && head[column]) {
     head[column].setAttribute("aria-sort", way);
@@ -58,13 +53,16 @@ function show() {
   if (!filter) return;
   const words = filter.value.toLowerCase().split(/[\s,]+/).filter(Boolean), rest = document.querySelector(".later[data-rows] noscript");
   if (words.length && rest) { layOut(rest.parentElement); return; } // which shows again
+  count.textContent = "";
+  for (const row of document.querySelectorAll("tr[hidden]")) row.hidden = false;
+  if (!words.length) return;
   let shown = 0, all = 0;
   for (const row of document.querySelectorAll("table[id] > tbody > tr")) {
     const names = [...row.querySelectorAll(".n, th")].map((cell) => `${cell.textContent} ${cell.title}`).join(" ").toLowerCase();
-    row.hidden = words.length > 0 && !words.some((word) => names.includes(word));
+    row.hidden = !words.some((word) => names.includes(word));
     all += 1; shown += row.hidden ? 0 : 1;
   }
-  count.textContent = words.length ? `${shown} of ${all} rows` : "";
+  count.textContent = `${shown} of ${all} rows`;
 }
 
 function remember() {
@@ -81,7 +79,7 @@ function arrive() {
   const hash = decodeURIComponent(location.hash.slice(1)), chosen = address.read();
   if (!hash || hash.includes("=")) {
     if (filter) filter.value = chosen.get("filter") || "";
-    for (const table of tables()) sort(table, 0, "");
+    for (const id of [...sorted.keys()]) sort(by(id), 0, "");
     for (const value of chosen.getAll("sort")) {
       const [id, column, way] = value.split(":"), table = found(id);
       if (table && table.matches("table:not(#board)") && ["ascending", "descending"].includes(way)) sort(table, Number(column), way);

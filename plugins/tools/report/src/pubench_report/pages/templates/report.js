@@ -37,12 +37,12 @@ if (CURVES.runs) {
     const cell = CURVES.cells[link.replace("#", "")];
     return cell ? curvesOf(CURVES.runs.filter((run) => run[0] === cell[0] && run[1] === cell[1]), criterion, "Learning curves", 420) : "";
   };
-  learning();
+  whenNear(by("learning"), learning);
 }
 
 by("amounts").hidden = !AMOUNTS.length;
-by("amount-panels").innerHTML = AMOUNTS.map(({ title, amount, curves }) => {
+whenNear(by("amounts"), () => by("amount-panels").innerHTML = AMOUNTS.map(({ title, amount, curves }) => {
   const of = curves.map(([name, points]) => ({ name, points, marks: points.map(([x, y]) => [x, y, "p", `${name}: ${y} at ${x}`]) }));
   return lines(of, { title, x: amount === "c" ? "label frequency c (log scale)" : "positive rate", y: bounds(of.flatMap((one) => one.points.map((p) => p[1]))), W: 420, H: Math.max(200, 15 * of.length + 40), log: amount === "c", named: true });
-}).join("");
+}).join(""));
 }
