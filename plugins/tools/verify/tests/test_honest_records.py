@@ -27,6 +27,8 @@ pytestmark = [
 ]
 
 Run = Callable[..., Any]
+#: The smallest data set with true labels.
+DATA = "breast-cancer"
 SHORT: Any = {"config": {"epochs": 2, "lr": 0.01}, "threads": 1, "tracking": False}
 #: Views: what may be asked of a run that is stored.
 VIEWS: dict[str, dict[str, Any]] = {
@@ -58,7 +60,7 @@ CHAINS: dict[str, list[dict[str, Any]]] = {
     "folds, refit, saved model": [FOLDS | SAVED | {"refit": "all"}],
     "training scores": [{"artifacts": ["scores", "trace", "training-scores"]}],
 }
-#: Of a table without true labels, oracle criteria are not tracked. How requests follow each other is tried on digits.
+#: Of a table without true labels, oracle criteria are not tracked. How requests follow each other is tried on DATA.
 OF_TABLES: dict[str, list[dict[str, Any]]] = {
     "all views": [{}, *(view for name, view in VIEWS.items() if "f1" not in name), {}],
     "saved model, then last": [SAVED, LAST],
@@ -79,7 +81,7 @@ def share(view):
 STUDY = """
 name: {name}
 methods: [upu, pusb]
-data: [digits]
+data: [breast-cancer]
 seeds: [200]
 settings: {{method: {{config: {{epochs: 2}}}}, selection: {{criterion: {criterion}}}}}
 """
@@ -89,7 +91,7 @@ settings: {{method: {{config: {{epochs: 2}}}}, selection: {{criterion: {criterio
 def place(
     tmp_path_factory: pytest.TempPathFactory, pubench_in: Callable[[Path], Run], make_distribution: Callable[..., Path]
 ) -> Path:
-    """``digits``, ``tables``: folders of records, of all chains. ``advice``: of the table."""
+    """``moved``, ``tables``: folders of records, of all chains. ``advice``: of the table."""
     place = tmp_path_factory.mktemp("honest")
     run = pubench_in(place)
 
@@ -104,26 +106,26 @@ def place(
     own = pubench.data(place / "own.csv", labeled="label")
     for seed, chain in enumerate(CHAINS.values(), 1):
         for request in chain:
-            pubench.run("upu", "digits", seed=seed, results=place / "digits", **{**SHORT, **request})
+            pubench.run("upu", DATA, seed=seed, results=place / "made", **{**SHORT, **request})
     for seed, chain in enumerate(OF_TABLES.values(), 1):
         for request in chain:
             pubench.run("upu", own, prior=0.4, seed=seed, results=place / "tables", **{**SHORT, **request})
     for view in ({}, LAST):
-        pubench.compare(["upu", "pusb"], data="digits", seeds=[100], results=place / "digits", **{**SHORT, **view})
+        pubench.compare(["upu", "pusb"], data=DATA, seeds=[100], results=place / "made", **{**SHORT, **view})
     site = place / "site"
     site.mkdir()
     make_distribution(site, "own-metric", {"own_metric": METRIC})
-    words = ("--data", "digits", "--set", "epochs=2", "--set", "lr=0.01", "--threads", "1", "--results", "digits")
+    words = ("--data", DATA, "--set", "epochs=2", "--set", "lr=0.01", "--threads", "1", "--results", "made")
     do("tune", "upu", *words, "--trials", 2)
     for seed in (1, 102):  # measured from stored scores, and by the run
         do("run", "--method", "upu", *words, "--no-tracking", "--seed", seed, env={"PYTHONPATH": str(site)})
     for name, criterion in (("first", "pa"), ("second", "last")):
         (place / f"{name}.yaml").write_text(STUDY.format(name=name, criterion=criterion))
-        do("study", "run", f"{name}.yaml", "--threads", "1", "--results", "digits")
+        do("study", "run", f"{name}.yaml", "--threads", "1", "--results", "made")
     # no time to compare methods: fits of bagged trees, and the model that the folder has for `predict`
     pubench.advise(place / "own.csv", label="label", prior=0.4, out=place / "advice", threads=1)
-    older(place / "digits")
-    (place / "digits").rename(place / "moved")  # as somebody who tidies up
+    older(place / "made")
+    (place / "made").rename(place / "moved")  # as somebody who tidies up
     return place
 
 
