@@ -434,6 +434,25 @@ class TestTime:
             "the time was up after 0 of 1 fits; the same command with more time goes on",
         ]
 
+    def test_without_time_for_what_training_changed_the_answer_is_trained_all_the_same(
+        self, answered: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        made, trained = [], fits.trained
+
+        def once(plan: Any, *seconds: Any) -> Any:
+            if made:
+                raise RunFailed("", cause="timeout")
+            made.append(plan.run_id)
+            return trained(plan, *seconds)
+
+        monkeypatch.setattr(fits, "trained", once)
+        more: dict[str, Any] = {"prior": 0.4, "goal": "review:60", "audited": sheet_of(answered, tmp_path)}
+        found = pubench.advise(answered[1], "labeled", out=copy_of(answered[0], tmp_path), **more)
+        assert found.answer == "bagged trees, trained on the checked rows"
+        assert "Training" not in found.choice
+        assert found.promise.by == "checked rows"
+        assert np.isfinite(found.ranked()["score"]).all()
+
     def test_no_fit_begins_that_would_take_longer_than_the_one_before(self, answered: Any, tmp_path: Path) -> None:
         plan, labeled = fits.run_of(CHEAP[1], pubench.data(answered[1], "labeled"), 5, tmp_path), of_clouds(answered[1])
         left = iter([60.0, 20.0, 39.0])  # the first fit takes 40 s

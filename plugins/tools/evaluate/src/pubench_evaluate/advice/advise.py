@@ -152,12 +152,19 @@ class _Steps:
     say: Say
 
     def __post_init__(self) -> None:
-        self.look = looked_at(self.table, self.read)
+        self.look = look = looked_at(self.table, self.read)
+        if self.wanted is not None and self.wanted >= look.unlabeled:
+            raise RequestError(
+                f"goal={self.goal}: expected fewer rows than the {look.unlabeled:,} unlabeled ones",
+                field="goal",
+                value=self.goal,
+            )
         assert isinstance(self.read.x, np.ndarray)
         self.x, self.labeled, self.scheme = self.read.x, self.read.labeled, self.table.scheme or "one-sample"
         self.folds = folds_for(self.labeled, self.read.groups)
         self.kept = np.flatnonzero(~self.read.negative)
         self.unlabeled = np.setdiff1d(self.kept, np.flatnonzero(self.labeled))
+        belief_in(self.given, scored_rows(np.zeros(len(self.kept)), self.labeled[self.kept], scheme=self.scheme))
         before = self.folder / "answer.json"
         self.estimated = json.loads(before.read_text("utf-8")).get("estimated") if before.exists() else None
 
@@ -168,7 +175,6 @@ class _Steps:
 
     def answer(self) -> Advice:
         """Bagged trees with ranking, model and sheet; then the prior, and with checked rows the other methods."""
-        self._refuse()
         look, checked = self.look, None if self.audited is None else self.audited.result
         self.prior, self.contradicted = prior_of(self.given, checked, None)
         self.say(f"{look.name}: {look.rows:,} rows, {look.labeled:,} labeled, {look.features:,} features")
@@ -203,17 +209,6 @@ class _Steps:
         final = self._taught(chosen)
         return self._answered([trees, *others], taught=taught if final.reason and chosen is trees else final)
 
-    def _refuse(self) -> None:
-        """Raises RequestError for a goal or a prior that the table cannot have."""
-        look, given = self.look, self.given
-        if self.wanted is not None and self.wanted >= look.unlabeled:
-            raise RequestError(
-                f"goal={self.goal}: expected fewer rows than the {look.unlabeled:,} unlabeled ones",
-                field="goal",
-                value=self.goal,
-            )
-        belief_in(given, scored_rows(np.zeros(len(self.kept)), self.labeled[self.kept], scheme=self.scheme))
-
     def _fitted(
         self, one: Candidate, *, compare: bool = False, known: Answers | None = None, quick: bool = False
     ) -> Fit:
@@ -235,19 +230,22 @@ class _Steps:
     def _taught(self, one: Fit, quick: bool = False) -> Fit:
         """The method trained on the checked rows too, each of which is scored by a model that does not know its answer.
 
-        Its place is that among the rows that nobody checked. A fit without a reason has all of them. ``quick``: as
-        :func:`fitted` has it.
+        Its place is that among the rows that nobody checked. Without the time for such models, what training changed is
+        not known. ``quick``: as :func:`fitted` has it.
         """
         assert self.audited is not None
         checked, named = self.audited.checked, replace(one.candidate, name=f"{one.candidate.name}{TAUGHT}")
         known, part = (checked.rows, checked.positive), checked.parts(self.seed)
         fit = self._fitted(named, known=known, quick=quick)
+        if fit.reason:
+            return fit
         rest = np.setdiff1d(self.unlabeled, checked.rows)
         for k in np.unique(part):
             others = checked.rows[part != k], checked.positive[part != k]
-            some = fit if fit.reason else self._fitted(named, known=others, quick=True)
-            if some.reason:
-                return some
+            some = self._fitted(named, known=others, quick=True)
+            if some.reason:  # places by the model that knows no answer
+                fit.scores[checked.rows] = self.reference[checked.rows]
+                return fit
             rows, of_rest = checked.rows[part == k], np.sort(some.scores[rest])
             below, upto = (np.searchsorted(of_rest, some.scores[rows], side) for side in ("left", "right"))
             fit.scores[rows] = (below + upto) / 2 / len(rest)

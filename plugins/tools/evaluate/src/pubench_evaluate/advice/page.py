@@ -180,7 +180,8 @@ class Advice(Report):
         )
         if all(fit.checked is None for fit in others):
             why = "no other method was compared, as too few rows of one class are checked or the time was up"
-        said = "" if self.taught is None else f" Training on the checked rows changes its AUC by {self.taught.checked}."
+        changed = self.taught and self.taught.checked
+        said = f" Training on the checked rows changes its AUC by {changed}." if changed else ""
         return f"{method}: {why}.{said}"
 
     # ---------------------------------------------------------------- tables
