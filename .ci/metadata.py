@@ -23,6 +23,7 @@ import re
 import sys
 import tomllib
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -361,8 +362,8 @@ def missing(root: Path) -> Iterator[str]:
 
 def differences(path: Path, is_now: str, must_be: str) -> Iterator[str]:
     """Lines that are there (-) and lines that must be there (+), as far as they differ."""
-    found = difflib.unified_diff(is_now.splitlines(), must_be.splitlines(), n=0, lineterm="")
-    yield from (f"{path}: {line}" for line in found if not line.startswith(("---", "+++", "@@")))
+    found = difflib.unified_diff(is_now.splitlines(keepends=True), must_be.splitlines(keepends=True), n=0)
+    yield from (f"{path}: {line.rstrip()}" for line in islice(found, 2, None) if not line.startswith("@@"))
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -95,6 +95,7 @@ DRIFTS = [
     (ALL, "pubench-vpu = { workspace = true }\n", "", "+pubench-vpu = { workspace = true }"),
     (ALL, CORE, f'{CORE}    "pubench-gone>=1.0,<2",\n', '-    "pubench-gone>=1.0,<2",'),
     ("plugins/methods/nnpu/LICENSE", "MIT", "BSD", "+MIT License"),
+    ("plugins/methods/nnpu/LICENSE", "SOFTWARE.\n", "SOFTWARE.", "+SOFTWARE."),
     (PROVIDED, '"advise"', '"advize"', '+      "advise",'),
     (f"{FACE}i", "import advise as", "import advize as", "import advise as advise"),
     ("CITATION.cff", "version: 1.0.0", "version: 0.0.9", "+version: 1.0.0"),
