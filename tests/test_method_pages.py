@@ -2,19 +2,48 @@
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from types import ModuleType
 
+import numpy as np
 import pytest
-from repository import script
+from repository import ROOT, script
 
 from pubench_cli.describe import describe
 from pubench_core.engine.identity import ENGINE_REVISION
 from pubench_core.plugins.registry import Entry, registry
 
+RESULTS = ROOT / "benchmarks" / "results"
 METHODS = [entry for entry in registry().entries("method") if entry.status == "ok"]
+#: Columns of a study's rows, and what they hold under PU-Bench's main comparison.
+CONVENTIONAL = {
+    "criterion": "f1", "mechanism": "scar", "c": "0.1", "scheme": "case-control", "prior": "true",
+    "preset": "pubench", "settings": "validation.fraction=0.01",
+}  # fmt: skip
+#: Columns that files of rows have: of runs, of costs.
+MARKS = {"criterion", "training_seconds"}
+
+
+@cache
+def all_stored() -> dict[str, list[dict[str, str]]]:
+    """method -> its raw rows in every file."""
+    found: dict[str, list[dict[str, str]]] = {}
+    for path in sorted(RESULTS.glob("*.csv")):
+        with path.open(newline="") as file:
+            for row in csv.DictReader(file):
+                found.setdefault(row.get("method", ""), []).append(row)
+    return found
+
+
+def stored(method: str, column: str) -> list[dict[str, str]]:
+    """The raw rows of a method in every file that has such a column."""
+    return [row for row in all_stored().get(method, []) if column in row]
+
+
+MEASURED = [entry for entry in METHODS if any(MARKS & row.keys() for row in all_stored().get(entry.key, ()))]
 
 
 @pytest.fixture(scope="module")
@@ -55,11 +84,43 @@ def test_the_index_links_every_method(pages: ModuleType) -> None:
 # -------------------------------------------------------------------- what was measured
 
 
+def is_current(row: dict[str, str]) -> bool:
+    """Whether a row is of the present engine revision."""
+    return row.get("revision") == str(ENGINE_REVISION)
+
+
 def section(page: str) -> str:
     """What a page says was measured."""
     _, found, rest = page.partition("\n## Measured\n")
     assert found, "the page has no section 'Measured'"
     return rest.partition("\n## ")[0].strip()
+
+
+@pytest.mark.parametrize("entry", [one for one in MEASURED if "pubench" in one.info.presets], ids=lambda one: one.key)
+def test_a_page_has_mean_deviation_and_number_of_seeds_of_every_data_set(
+    page_of: Callable[[Entry], str], entry: Entry
+) -> None:
+    measured = section(page_of(entry))
+    table = measured.split("\n\n")[1]  # after the protocol's words
+    values: dict[str, dict[str, dict[str, float]]] = {}  # data -> measure -> seed -> value
+    current: dict[str, dict[str, bool]] = {}  # data -> seed -> whether the row is of the present engine revision
+    rows = stored(entry.key, "study")
+    rows = [{**row, "settings": row["settings"].removeprefix("precision=tf32 ")} for row in rows]  # PU-Bench has TF32
+    mine = [row for row in rows if [row.get(name) for name in CONVENTIONAL] == list(CONVENTIONAL.values())]
+    for row in sorted(mine, key=is_current):  # the last row of a run counts
+        current.setdefault(row["data"], {})[row["seed"]] = is_current(row)
+        for measure in ("accuracy", "f1", "auc"):
+            values.setdefault(row["data"], {}).setdefault(measure, {})[row["seed"]] = float(row[measure])
+    assert values
+    lines = [[cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines()[2:]]
+    marks = {data: "" if all(current[data].values()) else " †" for data in values}
+    assert [line[0] for line in lines] == [f"`{data}`{marks[data]}" for data in sorted(values)]
+    for (_, n, *cells), (_, measures) in zip(lines, sorted(values.items()), strict=True):
+        assert int(n) == len(measures["accuracy"])
+        for cell, seeds in zip(cells, measures.values(), strict=True):
+            numbers = list(seeds.values())
+            expected = [np.mean(numbers), np.std(numbers, ddof=1)] if len(numbers) > 1 else numbers
+            assert [float(number) for number in cell.split(" ± ")] == pytest.approx(expected, abs=0.00501)
 
 
 def older(runs: int) -> str:
