@@ -21,10 +21,11 @@ ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks" / "results"
 
 
-def parser_of(doc: str | None, what: str, names: Iterable[str]) -> argparse.ArgumentParser:
-    """Arguments of a command that measures one of several things: its name, ``parameters`` (name, value), ``out``."""
+def parser_of(doc: str | None, **choices: Iterable[str]) -> argparse.ArgumentParser:
+    """Arguments of a script: one of each of the ``choices``, then ``parameters`` (name, value) and ``out``."""
     parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument(what, choices=list(names))
+    for what, names in choices.items():
+        parser.add_argument(what, choices=list(names))
     parser.add_argument("parameters", nargs="*", metavar="NAME=VALUE", type=_parameter)
     parser.add_argument("--out", type=Path)
     return parser

@@ -1,18 +1,23 @@
 """Error of the class-prior estimators on known priors, and how often their intervals hold the true share.
 
-    PUBENCH_DATA=... nice -n 19 python -m benchmarks.studies prior-error
+    PUBENCH_DATA=... nice -n 19 python -m benchmarks.studies.prior_error data=[digits,wine] seeds=[2]
 
 A row is one estimate on the training part of one split (case-control, SCAR) of one data set at one label frequency c,
 from one scorer. ``error`` is signed; ``covered`` says whether the interval has the true share, where there is one.
 Biased labels (``mechanism=sar-lbe-a``, ``sar-lbe-b``, ``sar-pusb``) go to ``prior-error-biased.csv``.
+
+``NAME=VALUE`` sets an argument of :func:`measure`, in YAML. Estimates that are in the file are not made again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import product
+from pathlib import Path
 
-from benchmarks.studies.case import Case
+import torch
+
+from benchmarks.raw_rows import RESULTS, append, keys, parser_of
 from pubench_cli.yaml_layers import assigned
 from pubench_core.engine.build import build_problem
 from pubench_core.engine.resolve import resolve
@@ -49,17 +54,26 @@ def estimated(data: str, c: float, seed: int, scorer: str, estimator: str, mecha
     return row
 
 
-def cases(
+def measure(
+    out: Path,
     data: Sequence[str] = DATA,
     estimators: Sequence[str] = ESTIMATORS,
     scorers: Sequence[str] = ("logistic",),
     seeds: Sequence[int] = (2, 25, 42),
     frequencies: Sequence[float] = FREQUENCIES,
     mechanism: str = "scar",
-) -> Iterator[Case]:
-    """A case per estimate."""
-    names = ("data", "c", "seed", "scorer", "estimator")
+) -> None:
+    """Adds every estimate that a file has no row of."""
+    names, kept = ("data", "c", "seed", "scorer", "estimator"), ("mechanism",) * (mechanism != "scar")
     for seed, key, c, scorer, estimator in product(seeds, data, frequencies, scorers, estimators):
-        found = dict(zip(names, (key, c, seed, scorer, estimator), strict=True))
-        biased = {"mechanism": mechanism} if mechanism != "scar" else {}
-        yield Case(biased | found, lambda found=found: [estimated(**found, mechanism=mechanism)])
+        found = dict(zip(names, (key, c, seed, scorer, estimator), strict=True)) | {"mechanism": mechanism}
+        of_row = (*kept, *names)
+        if tuple(str(found[name]) for name in of_row) not in keys(out, of_row):
+            append(out, row := estimated(**found))
+            print(*row.values(), sep=", ", flush=True)
+
+
+if __name__ == "__main__":
+    given = parser_of(__doc__).parse_args()
+    torch.set_num_threads(1)
+    measure(given.out or RESULTS / "prior-error.csv", **dict(given.parameters))

@@ -53,7 +53,7 @@ TIMINGS: dict[str, Callable[..., Iterator[Case]]] = {
 
 
 def main() -> None:
-    parser = parser_of(__doc__, "timing", TIMINGS)
+    parser = parser_of(__doc__, timing=TIMINGS)
     parser.add_argument("--rounds", type=int, default=5, help="besides the first, which is not kept")
     given = parser.parse_args()
     for case in TIMINGS[given.timing](**dict(given.parameters)):
