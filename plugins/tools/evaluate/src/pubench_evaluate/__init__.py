@@ -16,31 +16,29 @@ _EXAMPLES = {
     "prior": "pubench prior my.csv --label-col labeled --estimators bbe,dedpul",
 }
 _PANEL, _IN = "Your own data", "pubench_evaluate.cli.commands"
-COMMANDS = [
-    CommandInfo(path="advise", panel=_PANEL, load=f"{_IN}:advise", example=_EXAMPLES["advise"]),
-    CommandInfo(path="evaluate", panel=_PANEL, load=f"{_IN}:evaluate", example=_EXAMPLES["evaluate"]),
-    CommandInfo(path="audit", panel=_PANEL, load=f"{_IN}:audit", example=_EXAMPLES["audit"]),
-    CommandInfo(path="prior", panel=_PANEL, load=f"{_IN}:prior", example=_EXAMPLES["prior"]),
-]
-API = [
-    ApiInfo(name="Advice", load="pubench_evaluate.advice.page:Advice"),
-    ApiInfo(name="AuditResult", load="pubench_evaluate.audit:AuditResult"),
-    ApiInfo(name="AuditSample", load="pubench_evaluate.audit:AuditSample"),
-    ApiInfo(name="Evaluation", load="pubench_evaluate.evaluation:Evaluation"),
-    ApiInfo(name="PriorEstimates", load="pubench_evaluate.prior:PriorEstimates"),
-    ApiInfo(name="advise", load="pubench_evaluate.advice.advise:advise"),
-    ApiInfo(name="audit_answers", load="pubench_evaluate.audit:audit_answers"),
-    ApiInfo(name="audit_sample", load="pubench_evaluate.audit:audit_sample"),
-    ApiInfo(name="estimate_prior", load="pubench_evaluate.prior:estimate_prior"),
-    ApiInfo(name="evaluate", load="pubench_evaluate.evaluation:evaluate"),
-]
 
 
 @hookimpl
 def pubench_commands() -> list[CommandInfo]:
-    return COMMANDS
+    return [
+        CommandInfo(path="advise", panel=_PANEL, load=f"{_IN}:advise", example=_EXAMPLES["advise"]),
+        CommandInfo(path="evaluate", panel=_PANEL, load=f"{_IN}:evaluate", example=_EXAMPLES["evaluate"]),
+        CommandInfo(path="audit", panel=_PANEL, load=f"{_IN}:audit", example=_EXAMPLES["audit"]),
+        CommandInfo(path="prior", panel=_PANEL, load=f"{_IN}:prior", example=_EXAMPLES["prior"]),
+    ]
 
 
 @hookimpl
 def pubench_api() -> list[ApiInfo]:
-    return API
+    return [
+        ApiInfo(name="Advice", load="pubench_evaluate.advice.page:Advice"),
+        ApiInfo(name="AuditResult", load="pubench_evaluate.audit:AuditResult"),
+        ApiInfo(name="AuditSample", load="pubench_evaluate.audit:AuditSample"),
+        ApiInfo(name="Evaluation", load="pubench_evaluate.evaluation:Evaluation"),
+        ApiInfo(name="PriorEstimates", load="pubench_evaluate.prior:PriorEstimates"),
+        ApiInfo(name="advise", load="pubench_evaluate.advice.advise:advise"),
+        ApiInfo(name="audit_answers", load="pubench_evaluate.audit:audit_answers"),
+        ApiInfo(name="audit_sample", load="pubench_evaluate.audit:audit_sample"),
+        ApiInfo(name="estimate_prior", load="pubench_evaluate.prior:estimate_prior"),
+        ApiInfo(name="evaluate", load="pubench_evaluate.evaluation:evaluate"),
+    ]

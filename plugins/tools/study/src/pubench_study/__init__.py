@@ -10,44 +10,42 @@ from __future__ import annotations
 
 from pubench_core import CommandInfo, hookimpl
 
-COMMANDS = [
-    CommandInfo(
-        path="study",
-        panel="Run and compare",
-        help="Run many experiments from one file; the same command resumes.",
-    ),
-    CommandInfo(
-        path="study plan",
-        load="pubench_study.cli.commands:plan",
-        example="pubench study plan quick --results results",
-    ),
-    CommandInfo(
-        path="study run",
-        load="pubench_study.cli.commands:run",
-        example="pubench study run quick --results results -j 2",
-    ),
-    CommandInfo(
-        path="study status",
-        load="pubench_study.cli.commands:status",
-        example="pubench study status quick --results results",
-    ),
-    CommandInfo(
-        path="remove",
-        panel="Results",
-        load="pubench_study.cli.commands:remove",
-        example="pubench remove --superseded --results results",
-    ),
-    CommandInfo(
-        path="study export",
-        load="pubench_study.cli.commands:export",
-        example="pubench study export quick --results results --out quick.zip",
-    ),
-]
-
 
 @hookimpl
 def pubench_commands() -> list[CommandInfo]:
-    return COMMANDS
+    return [
+        CommandInfo(
+            path="study",
+            panel="Run and compare",
+            help="Run many experiments from one file; the same command resumes.",
+        ),
+        CommandInfo(
+            path="study plan",
+            load="pubench_study.cli.commands:plan",
+            example="pubench study plan quick --results results",
+        ),
+        CommandInfo(
+            path="study run",
+            load="pubench_study.cli.commands:run",
+            example="pubench study run quick --results results -j 2",
+        ),
+        CommandInfo(
+            path="study status",
+            load="pubench_study.cli.commands:status",
+            example="pubench study status quick --results results",
+        ),
+        CommandInfo(
+            path="remove",
+            panel="Results",
+            load="pubench_study.cli.commands:remove",
+            example="pubench remove --superseded --results results",
+        ),
+        CommandInfo(
+            path="study export",
+            load="pubench_study.cli.commands:export",
+            example="pubench study export quick --results results --out quick.zip",
+        ),
+    ]
 
 
 @hookimpl

@@ -5,18 +5,17 @@ from __future__ import annotations
 from pubench_core import CommandInfo, hookimpl
 
 PANEL = "Plugins and data"
-COMMANDS = [
-    CommandInfo(path="check", panel=PANEL, load="pubench_testkit.cli:check", example="pubench check nnpu"),
-    CommandInfo(path="new", panel=PANEL, load="pubench_testkit.cli:new", example="pubench new metric my-metric"),
-    CommandInfo(
-        path="new-method",
-        panel=PANEL,
-        load="pubench_testkit.cli:new_method",
-        example="pubench new-method my-method --family disambiguation",
-    ),
-]
 
 
 @hookimpl
 def pubench_commands() -> list[CommandInfo]:
-    return COMMANDS
+    return [
+        CommandInfo(path="check", panel=PANEL, load="pubench_testkit.cli:check", example="pubench check nnpu"),
+        CommandInfo(path="new", panel=PANEL, load="pubench_testkit.cli:new", example="pubench new metric my-metric"),
+        CommandInfo(
+            path="new-method",
+            panel=PANEL,
+            load="pubench_testkit.cli:new_method",
+            example="pubench new-method my-method --family disambiguation",
+        ),
+    ]

@@ -8,26 +8,23 @@ from __future__ import annotations
 
 from pubench_core import ApiInfo, CommandInfo, hookimpl
 
-COMMANDS = [
-    CommandInfo(
-        path="tune",
-        panel="Run and compare",
-        load="pubench_tune.cli:tune",
-        example="pubench tune nnpu --data digits --select pa --trials 50 --out best.yaml",
-    ),
-]
-API = [
-    ApiInfo(name="Trial", load="pubench_tune.result:Trial"),
-    ApiInfo(name="Tuned", load="pubench_tune.result:Tuned"),
-    ApiInfo(name="tune", load="pubench_tune.api:tune"),
-]
-
 
 @hookimpl
 def pubench_commands() -> list[CommandInfo]:
-    return COMMANDS
+    return [
+        CommandInfo(
+            path="tune",
+            panel="Run and compare",
+            load="pubench_tune.cli:tune",
+            example="pubench tune nnpu --data digits --select pa --trials 50 --out best.yaml",
+        ),
+    ]
 
 
 @hookimpl
 def pubench_api() -> list[ApiInfo]:
-    return API
+    return [
+        ApiInfo(name="Trial", load="pubench_tune.result:Trial"),
+        ApiInfo(name="Tuned", load="pubench_tune.result:Tuned"),
+        ApiInfo(name="tune", load="pubench_tune.api:tune"),
+    ]

@@ -11,39 +11,36 @@ from __future__ import annotations
 
 from pubench_core import ApiInfo, CommandInfo, hookimpl
 
-COMMANDS = [
-    CommandInfo(
-        path="verify",
-        panel="Results",
-        load="pubench_verify.cli.commands:verify",
-        example="pubench verify results --rerun 2",
-    ),
-    CommandInfo(
-        path="reproduce",
-        panel="Run and compare",
-        load="pubench_verify.cli.commands:reproduce",
-        example="pubench reproduce 783e61fad537fd47 --results results",
-    ),
-    CommandInfo(
-        path="board",
-        panel="Results",
-        load="pubench_verify.cli.commands:board",
-        example="pubench board 2026.12 --from results --out boards",
-    ),
-]
-API = [
-    ApiInfo(name="Reproduction", load="pubench_verify.reproduction:Reproduction"),
-    ApiInfo(name="reproduce", load="pubench_verify.reproduction:reproduce"),
-    ApiInfo(name="Verification", load="pubench_verify.findings:Verification"),
-    ApiInfo(name="verify", load="pubench_verify.verification:verify"),
-]
-
 
 @hookimpl
 def pubench_commands() -> list[CommandInfo]:
-    return COMMANDS
+    return [
+        CommandInfo(
+            path="verify",
+            panel="Results",
+            load="pubench_verify.cli.commands:verify",
+            example="pubench verify results --rerun 2",
+        ),
+        CommandInfo(
+            path="reproduce",
+            panel="Run and compare",
+            load="pubench_verify.cli.commands:reproduce",
+            example="pubench reproduce 783e61fad537fd47 --results results",
+        ),
+        CommandInfo(
+            path="board",
+            panel="Results",
+            load="pubench_verify.cli.commands:board",
+            example="pubench board 2026.12 --from results --out boards",
+        ),
+    ]
 
 
 @hookimpl
 def pubench_api() -> list[ApiInfo]:
-    return API
+    return [
+        ApiInfo(name="Reproduction", load="pubench_verify.reproduction:Reproduction"),
+        ApiInfo(name="reproduce", load="pubench_verify.reproduction:reproduce"),
+        ApiInfo(name="Verification", load="pubench_verify.findings:Verification"),
+        ApiInfo(name="verify", load="pubench_verify.verification:verify"),
+    ]
