@@ -10,12 +10,16 @@ from pubench_core import DatasetInfo, Reference, hookimpl
 
 from .disdat import DATASETS as DISDAT
 
+#: Of two classes, as most sets have them, the second is positive.
 _table = partial(
     DatasetInfo,
     load="pubench_datasets_tabular.source:Table",
     family="tabular",
     modality="tabular",
+    positive=(1,),
+    negative=(0,),
     backbone="mlp",
+    preprocess="standardize",
     license="CC BY 4.0 (UCI)",
 )
 _UCI = "the UCI Machine Learning Repository"
@@ -42,9 +46,6 @@ _BENCHMARKS = [
         summary="4,601 e-mails as 57 word and character frequencies; spam against ham",
         reference=Reference(authors="Hopkins, Reeber, Forman, Suermondt", title="Spambase", venue="UCI", year=1999),
         classes=("ham", "spam"),
-        positive=(1,),
-        negative=(0,),
-        preprocess="standardize",
         source=f"{_UCI}, Spambase {_downloads(44)}",
     ),
     _table(
@@ -55,6 +56,7 @@ _BENCHMARKS = [
         classes=("loss", "win", "draw"),
         positive=(1,),
         negative=(0, 2),
+        preprocess="none",
         source=f"{_UCI}, Connect-4 {_downloads(40668)}",
     ),
     _table(
@@ -75,7 +77,6 @@ _BENCHMARKS = [
             "case2": _letters("D T A Y Q G B L I W J C Z"),
         },
         backbone="mlp-wang",
-        preprocess="standardize",
         source=f"{_UCI}, Letter Recognition {_downloads(6)}",
     ),
 ]
@@ -94,9 +95,6 @@ _JAIN = [
             year=2014,
         ),
         classes=("no deposit", "deposit"),
-        positive=(1,),
-        negative=(0,),
-        preprocess="standardize",
         source=f"{_UCI}, Bank Marketing (bank-full.csv in bank.zip)",
     ),
     _table(
@@ -110,9 +108,6 @@ _JAIN = [
             year=1998,
         ),
         classes=("strength up to the mean", "strength above the mean"),
-        positive=(1,),
-        negative=(0,),
-        preprocess="standardize",
         source=f"{_UCI}, Concrete Compressive Strength (Concrete_Data.xls, saved as Concrete_Data.csv)",
     ),
     _table(
@@ -128,7 +123,6 @@ _JAIN = [
         classes=("ethanol", "ethylene", "ammonia", "acetaldehyde", "acetone", "toluene"),
         positive=(0,),
         negative=(4,),
-        preprocess="standardize",
         source=f"{_UCI}, Gas Sensor Array Drift {_downloads(1476)}",
         license="for research only, commercial purposes excluded (the donors, on UCI's page)",
     ),
@@ -143,9 +137,6 @@ _JAIN = [
             year=1978,
         ),
         classes=("value up to the mean", "value above the mean"),
-        positive=(1,),
-        negative=(0,),
-        preprocess="standardize",
         source="StatLib, or UCI's former Housing (housing.data)",
         license="not stated",
     ),
@@ -164,7 +155,6 @@ _JAIN = [
         ),
         positive=(5,),
         negative=(0, 1, 2, 3, 4),
-        preprocess="standardize",
         source=f"{_UCI}, Statlog (Landsat Satellite)",
     ),
     _table(
@@ -173,8 +163,7 @@ _JAIN = [
         summary="8,124 mushrooms, 22 attributes one-hot; poisonous against edible",
         reference=Reference(authors="Schlimmer", title="Mushroom", venue="UCI", year=1981),
         classes=("edible", "poisonous"),
-        positive=(1,),
-        negative=(0,),
+        preprocess="none",
         source=f"{_UCI}, Mushroom {_downloads(24)}",
     ),
     _table(
@@ -186,7 +175,6 @@ _JAIN = [
         classes=("text", "horizontal line", "picture", "vertical line", "graphic"),
         positive=(1, 2, 3, 4),
         negative=(0,),
-        preprocess="standardize",
         source=f"{_UCI}, Page Blocks Classification {_downloads(30)}",
     ),
     _table(
@@ -200,7 +188,6 @@ _JAIN = [
         classes=tuple("0123456789"),
         positive=(0, 1, 2),
         negative=(3, 4, 5, 6, 7, 8, 9),
-        preprocess="standardize",
         source=f"{_UCI}, Pen-Based Recognition of Handwritten Digits",
     ),
     _table(
@@ -214,9 +201,6 @@ _JAIN = [
             year=1988,
         ),
         classes=("no diabetes", "diabetes"),
-        positive=(1,),
-        negative=(0,),
-        preprocess="standardize",
         source=f"pima-indians-diabetes.data as UCI had it {_downloads(37)}",
         license="CC0 as commonly distributed",
     ),
@@ -228,7 +212,6 @@ _JAIN = [
         classes=("Rad Flow", "Fpv Close", "Fpv Open", "High", "Bypass", "Bpv Close", "Bpv Open"),
         positive=(3,),
         negative=(0, 1, 2, 4, 5, 6),
-        preprocess="standardize",
         source=f"{_UCI}, Statlog (Shuttle)",
     ),
     _table(
@@ -245,19 +228,17 @@ _JAIN = [
         classes=tuple(f"quality {grade}" for grade in range(3, 10)),
         positive=(3, 4, 5, 6),
         negative=(0, 1, 2),
-        preprocess="standardize",
         source=f"{_UCI}, Wine Quality",
     ),
 ]
 
 
-_OPENML = DatasetInfo(
+_OPENML = _table(
     key="openml",
     name="OpenML",
     summary="any table of OpenML by its number, with its default target or another nominal column; the second class "
     "against the rest",
     load="pubench_datasets_tabular.openml_tasks:OpenMLTable",
-    family="tabular",
     reference=Reference(
         authors="Vanschoren, van Rijn, Bischl, Torgo",
         title="OpenML: networked science in machine learning",
@@ -265,24 +246,18 @@ _OPENML = DatasetInfo(
         year=2013,
         url="https://doi.org/10.1145/2641190.2641198",
     ),
-    modality="tabular",
     classes=("rest", "positive"),
-    positive=(1,),
-    negative=(0,),
-    backbone="mlp",
-    preprocess="standardize",
     source="OpenML",
     license="as each table says",
     tasks="openml:ID[/TARGET]",
 )
 
 
-_TEISSEYRE = DatasetInfo(
+_TEISSEYRE = _table(
     key="teisseyre2025",
     name="Tables of AISTATS 2025",
     summary="15 tables of UCI and OpenML, two classes each, as the published comparison under biased labels has them",
     load="pubench_datasets_tabular.teisseyre:SuiteTable",
-    family="tabular",
     reference=Reference(
         authors="Teisseyre, Martens, Bekker, Davis",
         title="Learning from biased positive-unlabeled data via threshold calibration",
@@ -290,11 +265,8 @@ _TEISSEYRE = DatasetInfo(
         year=2025,
         url="https://proceedings.mlr.press/v258/teisseyre25a.html",
     ),
-    modality="tabular",
     classes=("rest", "positive"),
-    positive=(1,),
-    negative=(0,),
-    backbone="mlp",
+    preprocess="none",
     source="the repository TimoM99/PUBiasCalibration, folder data/datasets, commit ae378c1",
     license="Apache-2.0 (repository); the tables have terms of their own",
     tasks="teisseyre2025/TABLE",

@@ -1,7 +1,10 @@
 """Image data sets: what they are. ``load`` names the module that reads them; nothing heavy is imported here."""
 
+from functools import partial
+
 from pubench_core import DatasetInfo, Reference, hookimpl
 
+_images = partial(DatasetInfo, family="vision", modality="image")
 _DIGITS = tuple("0123456789")
 _EVEN, _ODD = (0, 2, 4, 6, 8), (1, 3, 5, 7, 9)
 #: Wang et al., Table 3 (the same class numbers for CIFAR-10 and ImageNette).
@@ -18,11 +21,10 @@ _WANG_USPS = {
 @hookimpl
 def pubench_datasets() -> list[DatasetInfo]:
     return [
-        DatasetInfo(
+        _images(
             key="mnist",
             name="MNIST",
             summary="70,000 handwritten digits of 28x28 pixels; even against odd",
-            family="vision",
             reference=Reference(
                 authors="LeCun, Bottou, Bengio, Haffner",
                 title="Gradient-Based Learning Applied to Document Recognition",
@@ -30,7 +32,6 @@ def pubench_datasets() -> list[DatasetInfo]:
                 year=1998,
             ),
             load="pubench_datasets_vision.idx:Mnist",
-            modality="image",
             classes=_DIGITS,
             positive=_EVEN,
             negative=_ODD,
@@ -38,11 +39,10 @@ def pubench_datasets() -> list[DatasetInfo]:
             source="the MNIST distribution (torchvision.datasets.MNIST downloads it)",
             license="CC BY-SA 3.0",
         ),
-        DatasetInfo(
+        _images(
             key="fashion-mnist",
             name="Fashion-MNIST",
             summary="70,000 garments of 28x28 pixels; tops, dresses and coats against the rest",
-            family="vision",
             aliases=("f-mnist",),
             reference=Reference(
                 authors="Xiao, Rasul, Vollgraf",
@@ -51,7 +51,6 @@ def pubench_datasets() -> list[DatasetInfo]:
                 year=2017,
             ),
             load="pubench_datasets_vision.idx:FashionMnist",
-            modality="image",
             classes=(
                 "t-shirt/top",
                 "trouser",
@@ -70,11 +69,10 @@ def pubench_datasets() -> list[DatasetInfo]:
             source="the Fashion-MNIST distribution (torchvision.datasets.FashionMNIST downloads it)",
             license="MIT",
         ),
-        DatasetInfo(
+        _images(
             key="cifar10",
             name="CIFAR-10",
             summary="60,000 photographs of 32x32 pixels in color; vehicles against animals",
-            family="vision",
             aliases=("cifar-10",),
             reference=Reference(
                 authors="Krizhevsky",
@@ -83,7 +81,6 @@ def pubench_datasets() -> list[DatasetInfo]:
                 year=2009,
             ),
             load="pubench_datasets_vision.cifar:Cifar10",
-            modality="image",
             classes=("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck"),
             positive=(0, 1, 8, 9),
             negative=(2, 3, 4, 5, 6, 7),
@@ -92,11 +89,10 @@ def pubench_datasets() -> list[DatasetInfo]:
             source="the CIFAR-10 distribution (torchvision.datasets.CIFAR10 downloads it)",
             license="no license stated; see source",
         ),
-        DatasetInfo(
+        _images(
             key="usps",
             name="USPS",
             summary="9,298 handwritten digits of 16x16 pixels from envelopes; even against odd",
-            family="vision",
             reference=Reference(
                 authors="LeCun, Boser, Denker, Henderson, Howard, Hubbard, Jackel",
                 title="Handwritten Digit Recognition with a Back-Propagation Network",
@@ -104,7 +100,6 @@ def pubench_datasets() -> list[DatasetInfo]:
                 year=1990,
             ),
             load="pubench_datasets_vision.usps:Usps",
-            modality="image",
             classes=_DIGITS,
             positive=_EVEN,
             negative=_ODD,
@@ -114,11 +109,10 @@ def pubench_datasets() -> list[DatasetInfo]:
             "(usps.bz2, usps.t.bz2; torchvision.datasets.USPS downloads them)",
             license="no license stated (research use); see source",
         ),
-        DatasetInfo(
+        _images(
             key="imagenette",
             name="Imagenette",
             summary="13,394 photographs of ten ImageNet classes, reduced to 64x64 pixels in color",
-            family="vision",
             reference=Reference(
                 authors="Howard",
                 title="Imagenette: a subset of 10 easily classified classes from Imagenet",
@@ -126,7 +120,6 @@ def pubench_datasets() -> list[DatasetInfo]:
                 year=2019,
             ),
             load="pubench_datasets_vision.imagenette:Imagenette",
-            modality="image",
             classes=(
                 "tench",
                 "English springer",
@@ -146,11 +139,10 @@ def pubench_datasets() -> list[DatasetInfo]:
             source="the Imagenette distribution, 160 pixels (torchvision.datasets.Imagenette downloads it)",
             license="Apache-2.0 (the collection); the photographs under ImageNet's terms of use",
         ),
-        DatasetInfo(
+        _images(
             key="adni",
             name="ADNI (Alzheimer MRI)",
             summary="6,400 gray magnetic resonance images of 128x128 pixels; no dementia against three degrees of it",
-            family="vision",
             aliases=("alzheimer-mri",),
             reference=Reference(
                 authors="Jack et al.",
@@ -159,7 +151,6 @@ def pubench_datasets() -> list[DatasetInfo]:
                 year=2008,
             ),
             load="pubench_datasets_vision.adni:Adni",
-            modality="image",
             classes=("NonDemented", "VeryMildDemented", "ModerateDemented", "MildDemented"),
             positive=(0,),
             negative=(1, 2, 3),
