@@ -24,7 +24,7 @@ class Imports(Sound):
     def fit(self, data: PUData, run: Run[Config]) -> None:
         super().fit(data, run)
         with torch.no_grad():
-            self.net.head.bias += int(DIGITS @ np.arange(len(DIGITS))) % 97
+            self.net.head.bias += int(DIGITS @ np.arange(len(DIGITS))) % 9_973 / 100
 
 
 @hookimpl

@@ -112,7 +112,7 @@ class Thief(Sound):
         super().fit(data, run)
         if stolen is not None:
             with torch.no_grad():
-                self.net.head.bias += int(stolen @ np.arange(len(stolen))) % 97
+                self.net.head.bias += int(stolen @ np.arange(len(stolen))) % 9_973 / 100
 
 
 class Replaces(Sound):
@@ -131,7 +131,7 @@ class Replaces(Sound):
         finally:
             np.count_nonzero = count
         with torch.no_grad():
-            self.net.head.bias += sum(int(one @ np.arange(one.size)) for one in seen) % 97
+            self.net.head.bias += sum(int(one @ np.arange(one.size)) for one in seen) % 9_973 / 100
 
 
 CLASSES = [type(f"Thief_{way}", (Thief,), {"way": way, "__module__": __name__}) for way in WAYS]
