@@ -244,6 +244,7 @@ class TestAComparison:
         assert tuple(fit.candidate for fit in after.fits[:-1]) == CHEAP
         assert [fit.checked is None for fit in after.fits] == [True, False, False, False]
         assert str(after.fits[1].checked) in (after.folder / "advice.html").read_text("utf-8")
+        assert f"its AUC changes by {after.fits[-1].checked}." in after.choice
 
 
 class TestAnEstimate:
@@ -449,7 +450,7 @@ class TestTime:
         more: dict[str, Any] = {"prior": 0.4, "goal": "review:60", "audited": sheet_of(answered, tmp_path)}
         found = pubench.advise(answered[1], "labeled", out=copy_of(answered[0], tmp_path), **more)
         assert found.answer == "bagged trees, trained on the checked rows"
-        assert "Training" not in found.choice
+        assert "its AUC changes" not in found.choice
         assert found.promise.by == "checked rows"
         assert np.isfinite(found.ranked()["score"]).all()
 

@@ -181,7 +181,7 @@ class Advice(Report):
         if all(fit.checked is None for fit in others):
             why = "no other method was compared, as too few rows of one class are checked or the time was up"
         changed = self.taught and self.taught.checked
-        said = f" Training on the checked rows changes its AUC by {changed}." if changed else ""
+        said = f" Over bagged trees that do not know the checked rows, its AUC changes by {changed}." if changed else ""
         return f"{method}: {why}.{said}"
 
     # ---------------------------------------------------------------- tables
