@@ -134,11 +134,8 @@ def test_what_the_data_refuse_is_one_line_and_a_record(
     assert not list(tmp_path.rglob("result.json"))
     (path,) = tmp_path.rglob("failure.json")
     found = Failure.model_validate_json(path.read_text())
-    assert path.parent == tmp_path / "results" / "failed" / f"{found.run_id}-1"
     assert (found.cause, found.stage, found.epoch, found.step) == ("refused", None, None, None)
     assert in_flags(found.reason) in line
-    assert found.spec.data.key == "digits"
-    assert found.code.parts["method nnpu"]
 
 
 @pytest.mark.parametrize(

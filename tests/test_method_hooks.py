@@ -18,7 +18,6 @@ from pubench_cgenpu.method import CGenPU
 from pubench_testkit.conformance import Subject
 from pubench_testkit.testing import pu_table, run_on
 from torch import Tensor, nn
-from torch.func import functional_call
 
 from pubench.method import Backbone
 from pubench_core.engine import execute as execution
@@ -27,9 +26,7 @@ from pubench_core.errors import RunFailed
 from pubench_core.records import files
 from pubench_core.specs.config import TrainingConfig
 from pubench_core.training.run import Run
-from pubench_formulas import averaging
 from pubench_formulas.augmentation import strong_view, weak_view
-from pubench_formulas.entropy import binary_entropy
 
 METHODS = Path(__file__).parents[1] / "plugins" / "methods"
 #: Most lines of a method's file, and of its ``fit``.
@@ -109,25 +106,6 @@ def test_statistics_are_frozen_while_any_of_nested_blocks_wants_it(x: Tensor) ->
     assert changed(before, net.state_dict()) == []
 
 
-def test_a_virtual_step_has_second_order_gradients_and_changes_nothing(x: Tensor) -> None:
-    """The gradient of an entropy after the step, in weights of the rows that are 0 within it."""
-    run = run_of()
-    student = run.backbone()
-    student.stages[0][3].p = 0.0
-    before = copied(student.state_dict())
-    weights = torch.zeros(len(x), requires_grad=True)
-    with run.frozen_statistics(student):
-        parameters = dict(student.named_parameters())
-        inner = (weights * binary_entropy(student(x))).mean()
-        steps = torch.autograd.grad(inner, list(parameters.values()), create_graph=True)
-        virtual = {name: p - 0.1 * step for (name, p), step in zip(parameters.items(), steps, strict=True)}
-        outer = binary_entropy(functional_call(student, virtual, (x.flip(0) + 0.3,))).mean()
-        (slope,) = torch.autograd.grad(outer, weights)
-    assert len(slope.unique()) > 2
-    assert changed(before, student.state_dict()) == []
-    assert all(parameter.grad is None for parameter in student.parameters())
-
-
 def test_inference_is_evaluation_without_gradients(x: Tensor) -> None:
     run = run_of()
     teacher, student = run.backbone(), run.backbone()
@@ -154,18 +132,6 @@ def test_inference_restores_every_modules_own_mode(x: Tensor) -> None:
         raise ZeroDivisionError
     assert [module.training for module in teacher.modules()] == before
     assert sorted(set(before)) == [False, True]
-
-
-def test_what_is_inferred_may_be_a_target_in_a_graph(x: Tensor) -> None:
-    """A tensor of torch's inference mode may not: the gradient of a product needs it."""
-    run = run_of(optimizer="sgd", lr=0.1)
-    teacher, student = run.backbone(), run.backbone()
-    with run.inference(teacher):
-        target = teacher(x).sigmoid()
-    teachers, students = copied(teacher.state_dict()), copied(student.state_dict())
-    run.step(-(target * student(x).sigmoid().log()).mean(), run.optimizer(student.parameters()))
-    assert changed(teachers, teacher.state_dict()) == []
-    assert "head.weight" in changed(students, student.state_dict())
 
 
 @pytest.mark.parametrize(("max_norm", "scale"), [(0.5, 0.1), (5.0, 1.0), (50.0, 1.0), (None, 1.0)])
@@ -224,24 +190,6 @@ def test_a_network_that_the_method_drops_is_freed_while_the_run_goes_on(x: Tenso
             dropped.clear()
             gc.collect()
     assert [reference() is not None for reference in references] == [True, False, False]
-
-
-def test_an_average_of_parameters_leaves_the_teachers_buffers_alone(x: Tensor) -> None:
-    run = run_of()
-    student = run.backbone()
-    teacher = copy.deepcopy(student)
-    for network in (student, teacher):
-        network(x + float(network is teacher))
-    for parameter in student.parameters():
-        parameter.data += 1
-    before, of_student = copied(teacher.state_dict()), student.state_dict()
-    averaging.update(teacher, student, 0.75, buffers="leave")
-    parameters = {name for name, _ in teacher.named_parameters()}
-    assert set(changed(before, teacher.state_dict())) == parameters
-    for name in parameters:
-        assert torch.allclose(teacher.state_dict()[name], 0.75 * before[name] + 0.25 * of_student[name], atol=1e-7)
-    averaging.update(teacher, student, 0.0, buffers="leave")
-    assert set(changed(of_student, teacher.state_dict())).isdisjoint(parameters)
 
 
 DRAWS: dict[str, Callable[[Run[Any]], Tensor]] = {

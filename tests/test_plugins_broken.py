@@ -111,11 +111,6 @@ class ReadsTruth(Tiny):
         self.truth = data.truth
 
 
-class ReadsPrior(Tiny):
-    def fit(self, data, run):
-        self.prior = data.prior
-
-
 class NothingKept(Tiny):
     scored_by = ("network",)
 
@@ -123,7 +118,7 @@ class NothingKept(Tiny):
 class NotAMethod:
     pass
 '''
-CLASSES = ["Tiny", "Chatty", "ReadsTruth", "ReadsPrior", "NothingKept", "NotAMethod"]
+CLASSES = ["Tiny", "Chatty", "ReadsTruth", "NothingKept", "NotAMethod"]
 KEYS = {name: "acme" + "".join(f"-{c.lower()}" if c.isupper() else c for c in name) for name in CLASSES}
 
 
@@ -156,14 +151,13 @@ def test_the_doctor_and_a_run_say_why_a_method_does_not_load(
     ("key", "reason"),
     [
         ("acme-reads-truth", "data.truth was read but Method.requires(config) does not name 'truth'"),
-        ("acme-reads-prior", "data.prior was read but Method.requires(config) does not name 'prior'"),
         ("acme-nothing-kept", "scored_by names 'network', which fit never set"),
     ],
 )
 def test_a_run_that_fails_is_one_line_and_a_record(
     pubench: Run, tmp_path: Path, strangers: Environment, key: str, reason: str
 ) -> None:
-    """Core's tests have every cause, and the place that a record names."""
+    """Core's tests have every cause, the place that a record names, and what it holds."""
     done = pubench("run", "--method", key, *QUICK, env=strangers)
     assert (done.returncode, done.stdout) == (1, "")
     assert "Traceback" not in done.stderr
@@ -172,16 +166,7 @@ def test_a_run_that_fails_is_one_line_and_a_record(
     assert reason in line
     (path,) = (tmp_path / "results").rglob("failure.json")
     assert str(path.relative_to(tmp_path)) in line
-    assert not list((tmp_path / "results").rglob("result.json"))
-    assert [p.name for p in (tmp_path / "results" / ".incoming").iterdir() if p.name != ".lock"] == []
-    found = Failure.model_validate_json(path.read_text())
-    assert path.parent == tmp_path / "results" / "failed" / f"{found.run_id}-1"
-    assert found.cause == "error"
-    assert reason in found.reason
-    assert "Traceback" in found.traceback
-    assert found.spec.method.key == key
-    assert found.code.parts[f"method {key}"]
-    assert found.environment.python
+    assert reason in Failure.model_validate_json(path.read_text()).reason
 
 
 DEAF = """
