@@ -69,15 +69,15 @@ def test_reports_sites_and_states_of_records_import_no_torch(tmp_path: Path) -> 
     assert imported(tmp_path, *runs, heavy=("torch", "mlflow")) == [[]] * len(runs)
 
 
-def test_listing_and_help_import_nothing_heavy(tmp_path: Path) -> None:
+def test_listing_help_and_a_new_method_import_nothing_heavy(tmp_path: Path) -> None:
     """Listings no pydantic; only the help of ``run``, made from its fields, imports the models of a run."""
     unused = {"torch", "torchvision", "sklearn", "scipy", "numpy", "pandas", "mlflow", "openml", "matplotlib", "numba"}
     unused |= {"optuna", "sentence_transformers", "pubench_core.results", "pubench_core.specs"}
-    lists, helps = (("list", "methods"), ("list", "datasets")), (("--help",), ("help", "all"))
-    found = imported(tmp_path, *lists, *helps, ("run", "--help"), heavy=(*unused, "pydantic"))
+    lists, others = (("list", "methods"), ("list", "datasets")), (("--help",), ("help", "all"), ("new-method", "mine"))
+    found = imported(tmp_path, *lists, *others, ("run", "--help"), heavy=(*unused, "pydantic"))
     assert found[:2] == [[], []]
-    assert {name for names in found[2:4] for name in names} <= {"pydantic"}
-    assert {*found[4]} <= {"pydantic", "pubench_core.results", "pubench_core.specs"}
+    assert {name for names in found[2:5] for name in names} <= {"pydantic"}
+    assert {*found[5]} <= {"pydantic", "pubench_core.results", "pubench_core.specs"}
 
 
 def test_records_are_read_and_compared_in_python_without_what_is_heavy(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pandas
 import pytest
 from pubench_report.rows.columns import LONG, names
-from pubench_report.rows.files import long_frame, write_parquet
+from pubench_report.rows.files import write_parquet
 from pubench_study.export import FRAME, export
 from pubench_study.plan import FrozenPlan, write_plan
 from pubench_study.planning import freeze
@@ -70,14 +70,6 @@ def test_the_frame_has_a_row_per_run_criterion_and_measure(done: tuple[StudyFold
     assert row.value == record.result.test["accuracy"]
     assert (row.tag, row.at_once, row.threads, row.seed) == ("oracle", 2, 1, plan.runs[0].spec.seed)
     assert set(mine[mine.measure == "pa"].tag) == {"pu"}
-
-
-def test_the_frame_of_a_study_is_of_the_runs_that_load_results_gives(done: tuple[StudyFolder, FrozenPlan]) -> None:
-    study, _ = done
-    path = study.results / FRAME
-    write_parquet(path)
-    loaded = long_frame(sorted((run.result for run in pubench.load_results(study.results)), key=lambda run: run.run_id))
-    pandas.testing.assert_frame_equal(loaded, pandas.read_parquet(path))
 
 
 def test_the_frame_is_written_again_only_when_a_record_comes_or_goes(done: tuple[StudyFolder, FrozenPlan]) -> None:

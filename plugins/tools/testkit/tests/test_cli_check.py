@@ -16,37 +16,15 @@ from pubench_cli.console import out
 Run = Callable[..., Any]
 Make = Callable[..., Path]
 
+DOUBLES = Path(__file__).parents[4] / "tests" / "doubles"
+#: Of the doubles, the one that draws from the system. Their module imports torch.
 RESTLESS = """
-import os
-import torch
-from pubench_core import MethodInfo, hookimpl
+from pubench_core import hookimpl
+from pubench_nonconforming import Restless, info_of
 
 @hookimpl
 def pubench_methods():
-    return [MethodInfo(key="acme-restless", name="Restless", summary="draws from the system",
-                       load="acme_restless_method:Restless")]
-"""
-METHOD = """
-import os
-import torch
-from pubench.method import Field, Method, TrainingConfig
-from torch.nn.functional import binary_cross_entropy_with_logits as bce
-
-class Config(TrainingConfig):
-    epochs: int = Field(2, ge=1, description="epochs")
-
-class Restless(Method[Config]):
-    def fit(self, data, run):
-        self.net = run.backbone()
-        optimizer = run.optimizer(self.net.parameters())
-        for _ in run.epochs(self.config.epochs):
-            for batch in run.joint_batches():
-                run.step(bce(self.net(batch.x), batch.labeled.float()), optimizer)
-        with torch.no_grad():
-            self.net.head.bias += int.from_bytes(os.urandom(2), "big") / 65536
-
-    def decision_function(self, x):
-        return self.net(x)
+    return [info_of(Restless, key="acme-restless")]
 """
 
 
@@ -61,7 +39,10 @@ def test_a_method_that_conforms_is_a_table_with_a_row_per_check(pubench: Run) ->
 
 @pytest.fixture
 def restless(pubench: Run, tmp_path: Path, make_distribution: Make) -> Run:
-    modules = {"acme_restless": RESTLESS, "acme_restless_method": METHOD}
+    modules = {
+        "acme_restless": RESTLESS,
+        "pubench_nonconforming": (DOUBLES / "pubench_nonconforming.py").read_text(),
+    }
     site = make_distribution(tmp_path / "site", "acme-restless", modules)
     return lambda *arguments: pubench(*arguments, env={"PYTHONPATH": str(site)})
 

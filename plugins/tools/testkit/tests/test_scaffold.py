@@ -247,19 +247,6 @@ def test_installing_is_done_with_what_is_there(monkeypatch: pytest.MonkeyPatch, 
     assert scaffold.install(Path("/else where/it")).endswith("install -e '/else where/it'")
 
 
-def test_making_a_method_imports_as_little_as_listing_does(tmp_path: Path) -> None:
-    heavy = ("torch", "numpy", "sklearn", "scipy", "pandas", "mlflow", "matplotlib")
-    code = (
-        "import sys; from pubench_cli.main import main\n"
-        "try: main()\n"
-        f"except SystemExit: print(*[m for m in {heavy!r} if m in sys.modules], file=sys.stderr)"
-    )
-    command = [sys.executable, "-c", code, "new-method", "my-method"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
-    assert done.stderr.strip() == ""
-    assert (tmp_path / "my-method" / "README.md").is_file()
-
-
 @pytest.mark.parametrize("command", ["new", "new-method"])
 def test_the_example_of_the_help_works(pubench: Run, tmp_path: Path, command: str) -> None:
     text = " ".join(pubench(command, "--help").stdout.split())
@@ -339,26 +326,6 @@ def test_only_a_method_has_families(pubench: Run, tmp_path: Path) -> None:
         "error: --template and --family are for a method; a dataset has one template, leave them out\n"
     )
     assert not list(tmp_path.iterdir())
-
-
-def test_new_method_makes_what_new_makes_of_a_method(tmp_path: Path, pubench_in: Callable[[Path], Run]) -> None:
-    (tmp_path / "one").mkdir()
-    (tmp_path / "other").mkdir()
-    assert pubench_in(tmp_path / "one")("new-method", "my-key", "--family", "generative").returncode == 0
-    assert pubench_in(tmp_path / "other")("new", "method", "my-key", "--family", "generative").returncode == 0
-    one, other = (
-        {file.relative_to(folder): file.read_bytes() for file in folder.rglob("*") if file.is_file()}
-        for folder in (tmp_path / "one", tmp_path / "other")
-    )
-    assert one == other
-
-
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
-def test_a_folder_that_may_not_be_written_is_named(pubench: Run, tmp_path: Path) -> None:
-    (tmp_path / "locked").mkdir(mode=0o500)
-    done = pubench("new-method", "my-key", "--path", "locked")
-    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
-    assert "locked/my-key cannot be written: permission denied" in done.stderr
 
 
 @pytest.mark.parametrize(

@@ -178,12 +178,6 @@ def test_a_trial_runs_with_any_seed_and_its_spec_leaves_out_how_it_is_carried_ou
     assert not {"execution", "evaluation"} & set(best.spec)
 
 
-def test_equal_trials_are_one_run() -> None:
-    found = tuned(8, space=["batch_size=64,256"])
-    assert len({trial.runs for trial in found.trials}) == 2
-    assert all(trial.state == "done" for trial in found.trials)
-
-
 def test_ctrl_c_keeps_what_is_finished_and_the_next_call_does_the_rest(monkeypatch: pytest.MonkeyPatch) -> None:
     expected = chosen(tuned(4, seeds=[2, 25], results="whole"))
 

@@ -205,6 +205,8 @@ def test_a_search_goes_on_whatever_line_of_the_journal_was_the_last(tmp_path: Pa
         (folder / JOURNAL).write_text("".join(lines[:kept]))
         found = [(trial.state, trial.value) for trial in proposed(folder, 2)]
         assert found == whole, f"after {lines[kept - 1]}"
+        journal = Proposals(folder, SPACE, 0, higher_is_better=True)
+        assert all(trial.state.is_finished() for trial in journal._study.trials)  # also one that nobody began
 
 
 def finished(proposals: Proposals, number: int, course: Sequence[float], *, epochs: int = 4) -> str:
@@ -273,19 +275,6 @@ def test_what_a_file_sets_is_tuned_where_it_is_named_and_not_by_itself() -> None
         space_of(None, TunedMethod("mine", Config(), of_files=names))
     with pytest.raises(RequestError, match="lr is given twice"):
         space_of(["lr=0.1..1", "lr=0.2..1"], TunedMethod("mine", Config()))
-
-
-def test_a_trial_whose_process_died_before_it_was_begun_does_not_count(tmp_path: Path) -> None:
-    proposals = Proposals(tmp_path, SPACE, 0, higher_is_better=True)
-    first, _ = proposals.ask(0, {"lr": 3e-4})
-    again = Proposals(tmp_path, SPACE, 0, higher_is_better=True)
-    assert again.begun() == []
-    second, chosen = again.ask(0, {"lr": 3e-4})
-    assert second != first
-    assert chosen == {"lr": 3e-4}
-    again.begin(second, facts(chosen=chosen))
-    assert [(trial.number, trial.state) for trial in kept(again)] == [(0, "running")]
-    assert [trial.state.name for trial in again._study.trials] == ["FAIL", "RUNNING"]
 
 
 def test_a_damaged_journal_is_said(tmp_path: Path) -> None:
