@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from made_tables import LABELED, N_LABELED, ROWS, N, Reader, complaint, names, note, plain_columns, read_file
+from made_tables import LABELED, N_LABELED, ROWS, N, Reader, complaint, names, note, plain_columns
 from pubench_datasets_tables.user_table import Tables, read_user_table
 from refusals import refusal
 
@@ -341,14 +341,6 @@ class TestGroupsAndWeights:
         for bad in (-1, np.nan, "heavy"):
             line = complaint(read, w=[bad, *["1"] * (N - 1)], _weights="w")
             assert f"row 0 of column 'w' is {bad}; data.own.weights needs a finite number of at least 0" in line
-
-
-def test_the_notes_of_a_table_begin_with_guesses(written: Written) -> None:
-    rows = "".join(f"{k % 7},5|{'ja' if k < 6 else ''}\n" for k in range(N))
-    notes = read_file(written(f"maß|s\n{rows}".encode("cp1252"))).notes
-    assert notes[0].startswith("my.csv: read as Windows-1252 text")
-    assert notes[1] == "my.csv: fields are separated by '|'; decimal commas in 'maß'"
-    assert "ja = labeled positive, blank = unlabeled" in notes[2]
 
 
 # -------------------------------------------------------------------- positives in a file of their own

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
@@ -314,6 +315,7 @@ def test_labels_that_prefer_high_scores_leave_no_number_to_expect() -> None:
     at_200, at_600 = (judged(scores, labeled, prior=(0.8 * prior, 1.2 * prior), budget=n) for n in (200, 600))
     assert at_200.decision.infeasible
     assert at_200.measures["recovered-precision"].infeasible
+    assert re.search(r"^recovered-precision +infeasible ", repr(at_200), re.MULTILINE)  # no number of what cannot be
     _gives_no_number(at_200)
     assert not at_600.decision.infeasible
     assert any(cut.contradicted for cut in at_600.budgets)
@@ -329,7 +331,7 @@ def _gives_no_number(found: pubench.Evaluation) -> None:
     assert found.headline in page
     assert plain["headline"] == found.headline
     assert plain["contradictions"] == list(found.contradictions) != []
-    assert "expect " not in page
+    assert "expect " not in page + repr(found).splitlines()[0]
     for cut in (found.decision, *found.budgets, *found.recalls):
         assert (cut.expected, cut.expected_interval) == (None, None)
 

@@ -373,15 +373,6 @@ def test_a_file_has_what_would_be_printed(said: Command, tmp_path: Path, ending:
     assert file.read_text() == said(ending)[0]
 
 
-def test_the_format_of_a_file_is_that_of_its_ending(said: Command, tmp_path: Path) -> None:
-    with pytest.raises(RequestError, match=r"--out must end in \.md for --format md, got .*compared.csv"):
-        said("md", out=tmp_path / "compared.csv")
-    with pytest.raises(RequestError, match=r"expected a name that ends in \.md, \.csv, \.json, \.txt, or --format"):
-        said(None, out=tmp_path / "compared.xlsx")
-    said("md", out=tmp_path / "compared")
-    assert (tmp_path / "compared").read_text().startswith("# f1 (test, percent) next to PU-Bench")
-
-
 def test_files_of_rows_are_compared_as_their_runs_are(said: Command) -> None:
     """A run that two files have the rows of counts once."""
     rows = [str(ROOT / "benchmarks" / "results" / f"study-methods-{k}.csv") for k in (2, 3)]
