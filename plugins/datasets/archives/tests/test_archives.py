@@ -7,12 +7,19 @@ import gzip
 import lzma
 import tarfile
 from collections.abc import Callable
+from functools import partial
+from http.client import HTTPException
 from pathlib import Path
 
 import pytest
 from made_archives import tar
 from pubench_archives.archives import members, opened, reading
+from pubench_archives.downloads import fetch_into
 from refusals import refusal
+
+from pubench_core.data.dataset import DataRoot
+from pubench_core.plugins.info import DatasetInfo
+from pubench_core.plugins.registry import registry
 
 LONG = tar((f"{k}", bytes(range(256)) * 4) for k in range(40))
 PACKED = gzip.compress(LONG)
@@ -82,3 +89,30 @@ def test_a_packed_file_that_is_none_or_cannot_be_read(tmp_path: Path, name: str)
     path.unlink()
     path.mkdir()
     assert refusal(read) == f"cannot read {path}: Is a directory; check the file and its permissions"
+
+
+@pytest.mark.parametrize("error", [OSError("no\nroute"), HTTPException("a"), RuntimeError("b"), ValueError("c")])
+def test_a_download_is_there_as_a_whole_or_not_at_all(tmp_path: Path, error: Exception) -> None:
+    """Errors of a network, and of checksums as torchvision and pooch raise them; the files before it stay."""
+    said: list[str] = []
+    folder, info = tmp_path / "usps", registry().find(DatasetInfo, "usps")
+    root = DataRoot(tmp_path, "a test", say=said.append)
+
+    def download(scratch: Path, error: BaseException | None = None) -> list[Path]:
+        files = [scratch / name for name in ("usps.bz2", "usps.t.bz2")]
+        files[0].write_bytes(b"the first bytes of" if error else b"whole")
+        if error is not None:
+            raise error
+        files[1].write_bytes(b"whole")
+        return files
+
+    fetch_into(folder, info, root, download)
+    assert said == [f"usps: downloading to {folder}"]
+    line = refusal(lambda: fetch_into(folder, info, root, partial(download, error=error)))
+    assert line.startswith(f"usps could not be downloaded to {folder} ({' '.join(str(error).split())}); try ")
+    with pytest.raises(KeyboardInterrupt):
+        fetch_into(folder, info, root, partial(download, error=KeyboardInterrupt()))
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == {
+        "usps.bz2": b"whole",
+        "usps.t.bz2": b"whole",
+    }

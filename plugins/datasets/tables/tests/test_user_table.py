@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,10 @@ from pubench_datasets_tables.user_table import Tables, read_user_table
 from refusals import refusal
 
 from pubench import data
+from pubench_cli.yaml_layers import assigned
 from pubench_core.data.labeled import LabeledData
 from pubench_core.data.table_reader import table_reader
+from pubench_core.engine.resolve import resolve
 from pubench_core.plugins.registry import registry
 
 Written = Callable[..., Path]
@@ -171,6 +174,17 @@ class TestTruth:
     def test_true_labels_are_never_a_feature(self, read: Reader) -> None:
         for more in ({}, {"_features": "*"}, {"_features": "?,a"}):
             assert names(read(y=LABELED, _truth_col="y", **more)) == ["a", "b"]
+
+
+def test_what_was_read_is_a_part_of_the_code_of_a_run_and_what_is_said_of_it_is_not(read: Reader) -> None:
+    """Another way of reading reruns a run if the numbers are others."""
+    table = read()
+    words = (f"data.own.path={read.folder / 'my.csv'}", "data.own.label_col=s", "method.key=nnpu", "prior=0.4")
+    assert resolve([assigned(*words)], registry()).code.parts["table"] == table.digest
+    assert replace(table, notes=("worded otherwise",), left_out={"c": "a reason"}).digest == table.digest
+    changes: list[dict[str, Any]] = [{"x": table.x + 1}, {"labeled": ~table.labeled}, {"columns": table.columns[:1]}]
+    changes.append({"truth": table.labeled.astype(np.int8)})
+    assert len({table.digest, *(replace(table, **change).digest for change in changes)}) == 5
 
 
 LISTS: dict[str, Any] = {"_suffix": "parquet", "lists": [[k] * (k % 3) for k in range(N)]}

@@ -67,7 +67,6 @@ class TestNewsgroups:
         assert line.startswith(
             f"20news could not be downloaded to {root.path / '20news'} (20news-bydate.tar.gz has SHA-256 "
         )
-        assert not list((root.path / "20news").iterdir())
 
 
 @pytest.mark.usefixtures("encoded")
@@ -89,16 +88,6 @@ class TestImdb:
         assert read("imdb").y.tolist() == [0, 1]
         assert [path.name for path in (root.path / "imdb").iterdir()] == ["plain_text"]
 
-    def test_a_hub_without_the_files_and_a_network_that_fails(
-        self, root: DataRoot, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_a_hub_without_the_files(self, root: DataRoot, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(huggingface_hub, "snapshot_download", lambda *_, local_dir, **__: local_dir)
         assert "no longer has plain_text/train-*.parquet and plain_text/test-*.parquet" in failed("imdb", root)
-
-        def fail(*_: object, **__: object) -> str:
-            raise ConnectionError("no\nroute")
-
-        monkeypatch.setattr(huggingface_hub, "snapshot_download", fail)
-        line = failed("imdb", root)
-        assert line.startswith(f"imdb could not be downloaded to {root.path / 'imdb' / 'plain_text'} (no route); ")
-        assert not list((root.path / "imdb" / "plain_text").iterdir())

@@ -45,13 +45,9 @@ class Network:
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.opened = folder, []  # type: tuple[Path, list[str]]
-        self.fail: BaseException | None = None
 
     def get(self, url: str, target: str, **more: Any) -> None:
         self.opened.append(url)
-        if self.fail is not None:
-            Path(target).write_bytes(b"the first bytes of")
-            raise self.fail
         shutil.copyfile(self.folder / url.rsplit("/", 1)[1], target)
 
 
@@ -80,12 +76,6 @@ def kept(tmp_path: Path) -> list[str]:
     return sorted(str(p.relative_to(tmp_path / "root")) for p in (tmp_path / "root").rglob("*") if p.is_file())
 
 
-def refused(key: str, root: DataRoot) -> str:
-    line = refusal(lambda: source_of(INFOS[key]).fetch(root))
-    assert key in line
-    return line
-
-
 @pytest.mark.parametrize("key", FILES)
 class TestEverySet:
     def test_what_was_downloaded_is_where_the_loader_looks(
@@ -100,28 +90,9 @@ class TestEverySet:
 
     def test_a_truncated_download_leaves_nothing(self, tmp_path: Path, network: Network, key: str) -> None:
         """The files here have other checksums than the published ones, as a file that was cut short has."""
-        line = refused(key, root_of(tmp_path))
-        assert "could not be downloaded" in line
-        assert str(tmp_path / "root" / key) in line
+        line = refusal(lambda: source_of(INFOS[key]).fetch(root_of(tmp_path)))
+        assert line.startswith(f"{key} could not be downloaded to {tmp_path / 'root' / key} (")
         assert network.opened
         assert kept(tmp_path) == []
         with pytest.raises(RequestError):
             source_of(INFOS[key]).locate(root_of(tmp_path))
-
-
-def test_an_interrupted_or_partial_download_leaves_nothing_and_the_next_replaces_what_is_there(
-    tmp_path: Path, network: Network, checksums_agree: None
-) -> None:
-    (network.folder / "usps.t.bz2").rename(network.folder / "away")
-    refused("usps", root_of(tmp_path))
-    assert kept(tmp_path) == []
-    (network.folder / "away").rename(network.folder / "usps.t.bz2")
-    (tmp_path / "root" / "usps").mkdir(parents=True, exist_ok=True)
-    (tmp_path / "root" / "usps" / "usps.bz2").write_bytes(b"damaged")
-    network.fail = KeyboardInterrupt()
-    with pytest.raises(KeyboardInterrupt):
-        source_of(INFOS["usps"]).fetch(root_of(tmp_path))
-    assert kept(tmp_path) == ["usps/usps.bz2"]
-    network.fail = None
-    source_of(INFOS["usps"]).fetch(root_of(tmp_path))
-    assert (tmp_path / "root" / "usps" / "usps.bz2").read_bytes() == content("usps.bz2")

@@ -42,7 +42,6 @@ class TestARequest:
             ("pu-bagging", {"data": {"scheme": "one-sample"}}, "labels of disdat/nsw14 were sampled two-sample"),
             ("pu-bagging", {"data": {"key": "disdat"}}, "data.key must name one, disdat/SPECIES"),
             ("pu-bagging", {"data": {"key": "digits/4"}}, "digits is one data set without tasks, got digits/4"),
-            ("nnpu", {}, "nnpu needs the class prior, which is not known here"),
             ("nnpu", {"prior": "true"}, "without true labels the true class prior is not known"),
             ("pn", {}, "pn needs true labels of rows to train on and disdat/nsw14 has none"),
             ("pu-bagging", {"data": {"key": "digits"}, "prior": "test"}, "here the true prior is known"),
