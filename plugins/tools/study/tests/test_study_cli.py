@@ -290,9 +290,8 @@ def test_a_setting_holds_for_the_methods_that_have_it(pubench_within: Run, tmp_p
 
 def test_missing_data_name_what_can_be_run_without_them(pubench_within: Run, tmp_path: Path) -> None:
     write(tmp_path, data=["digits", "mnist"], seeds=1)
-    refused = pubench_within("study", "run", "short.yaml")
-    assert refused.returncode == 2
-    assert "mnist is not here; --only data=digits runs the others" in refused.stderr
+    refused = error_line(pubench_within("study", "run", "short.yaml"))
+    assert "mnist is not here; --only data=digits runs the others" in refused
 
 
 def test_a_terminal_has_a_live_view(pubench_on_terminal: Callable[..., tuple[int, str]], tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from pubench_testkit.cli import print_report
 from pubench_testkit.conformance import CHECKS, Finding
+from refusals import error_line
 
 from pubench_cli.console import out
 
@@ -20,6 +21,7 @@ DOUBLES = Path(__file__).parents[4] / "tests" / "doubles"
 #: Of the doubles, the one that draws from the system. Their module imports torch.
 RESTLESS = """
 from pubench_core import hookimpl
+from refusals import error_line
 from pubench_nonconforming import Restless, info_of
 
 @hookimpl
@@ -69,6 +71,4 @@ def test_a_reason_is_printed_once(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_an_unknown_name_is_one_line(pubench: Run) -> None:
-    done = pubench("check", "nnpuu")
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == "error: unknown method or package 'nnpuu'; did you mean 'nnpu'?\n"
+    assert error_line(pubench("check", "nnpuu")) == "error: unknown method or package 'nnpuu'; did you mean 'nnpu'?"

@@ -21,6 +21,7 @@ from pubench_testkit.conformance import CHECKS, Subject
 from pubench_testkit.conformance.register import check_one
 from pubench_testkit.conformance.subject import SAMPLES
 from pubench_testkit.scaffold import LONGEST, Names, create
+from refusals import error_line
 
 from pubench_core.engine.resolve_method import method_class
 from pubench_core.errors import PubenchError, RequestError
@@ -282,21 +283,14 @@ def test_the_example_of_the_help_works(pubench: Run, tmp_path: Path, command: st
 def test_a_bad_name_is_refused_in_one_line_with_nothing_written(
     pubench_within: Run, tmp_path: Path, kind: str, key: str, said: str
 ) -> None:
-    done = pubench_within("new", kind, "--", key)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.startswith("error: ")
-    assert said in done.stderr
-    assert done.stderr.count("\n") == 1
+    assert said in error_line(pubench_within("new", kind, "--", key))
     assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (
-            ("--template", "trees", "--family", "generative"),
-            "template 'trees' has no family 'generative'",
-        ),
+        (("--template", "trees", "--family", "generative"), "template 'trees' has no family 'generative'"),
         (("--template", "forest"), "unknown template 'forest'"),
         (("--family", "risky"), "unknown family 'risky'; did you mean 'risk'?"),
         (("--family", "risk", "--path", "a-file"), "is a file"),
@@ -312,19 +306,13 @@ def test_what_cannot_be_is_refused_in_one_line_with_nothing_written(
     (tmp_path / "a-file").touch()
     (tmp_path / "there" / "my-key").mkdir(parents=True)
     before = sorted(tmp_path.rglob("*"))
-    done = pubench_within("new-method", "my-key", *options)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert said in done.stderr
-    assert done.stderr.count("\n") == 1
+    assert said in error_line(pubench_within("new-method", "my-key", *options))
     assert sorted(tmp_path.rglob("*")) == before
 
 
-def test_only_a_method_has_families(pubench: Run, tmp_path: Path) -> None:
-    done = pubench("new", "dataset", "my-key", "--family", "risk")
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == (
-        "error: --template and --family are for a method; a dataset has one template, leave them out\n"
-    )
+def test_only_a_method_has_families(pubench_within: Run, tmp_path: Path) -> None:
+    line = error_line(pubench_within("new", "dataset", "my-key", "--family", "risk"))
+    assert line == "error: --template and --family are for a method; a dataset has one template, leave them out"
     assert not list(tmp_path.iterdir())
 
 
@@ -404,9 +392,8 @@ def test_what_a_checkout_has_already_is_refused(pubench_in: Callable[[Path], Run
     run = pubench_in(checkout)
     assert run("new-method", "my-key", "--in-repo").returncode == 0
     for kind in ("method", "dataset"):
-        done = run("new", kind, "my-key", "--in-repo")
-        assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
-        assert "plugins/methods/my-key is called pubench-my-key already" in done.stderr
+        line = error_line(run("new", kind, "my-key", "--in-repo"))
+        assert "plugins/methods/my-key is called pubench-my-key already" in line
 
 
 def test_a_checkout_is_as_before_where_its_script_fails(

@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 from altered import edit_json, edit_scores, put
 from pubench_verify.reproduction import Reproduction, compared, reproduced, spec_again
+from refusals import error_line
 
 import pubench
 from pubench_core.records.files import read_scores
@@ -200,9 +201,7 @@ def test_what_cannot_be_run_again_is_refused(copy: Path, pubench_within: Run) ->
         (("zzzz",), "no finished run 'zzzz' in results"),
         ((copy, "--data", "people.csv"), "--data people.csv: this run is not on a user table"),
     ):
-        refused = pubench_within("reproduce", *words)
-        assert (refused.returncode, refused.stdout) == (2, "")
-        assert " ".join(refused.stderr.split()).startswith(f"error: {said}")
+        assert error_line(pubench_within("reproduce", *words)).startswith(f"error: {said}")
     edit_json(copy / "result.json", put("spec.method.key", "gone"))
     assert "unknown method 'gone'" in pubench_within("reproduce", copy).stderr
 
@@ -223,18 +222,14 @@ def test_a_table_is_read_where_it_is_now(tmp_path: Path, pubench_in: Callable[[P
     assert made.returncode == 0, made.stderr
     record = mine / json.loads(made.stdout)["record"]
     pubench = pubench_in(elsewhere)
-    gone = pubench("reproduce", record)
-    assert gone.returncode == 2
-    assert "people.csv, which the run read, is not here; name its new place with --data FILE" in " ".join(
-        gone.stderr.split()
-    )
+    gone = error_line(pubench("reproduce", record))
+    assert "people.csv, which the run read, is not here; name its new place with --data FILE" in gone
     (elsewhere / "moved.csv").write_text(TABLE)
     code, found = printed(pubench, record, "--data", "moved.csv")
     assert (code, found["identical"]) == (0, True)
     (elsewhere / "moved.csv").write_text(TABLE + "1,1,0\n")
-    changed = pubench("reproduce", record, "--data", "moved.csv")
-    assert changed.returncode == 2
-    assert "is not the file this spec was written for" in changed.stderr
+    changed = error_line(pubench("reproduce", record, "--data", "moved.csv"))
+    assert "is not the file this spec was written for" in changed
 
 
 def test_a_run_is_reproduced_from_python(tmp_path: Path) -> None:
