@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import pandas as pd
-from page_parts import BENCHMARKS
+from page_parts import ROWS
 from pubench_report.site.pages import slug
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ TITLE = "Leaderboard of the committed results"
 PUBLISHED = "beside-published/index.html"
 
 
-def row_files(results: Path = BENCHMARKS / "results") -> list[Path]:
+def row_files(results: Path = ROWS) -> list[Path]:
     """Files with rows of studies, not of other measurements, nor of many tasks of one source (``species.md``)."""
     found = []
     for path in sorted(results.glob("study-*.csv")):
@@ -57,8 +57,10 @@ def on_post_build(config: MkDocsConfig) -> None:
     """Writes it where the pages are, its first sentences into the home page, and how published figures compare."""
     import pubench
 
-    say, out = logging.getLogger("mkdocs.hooks.leaderboard").info, Path(config.site_dir)
-    board = pubench.site(row_files(), out / FOLDER, title=TITLE, home="../index.html", docs=DOCS, progress=say)
+    log, out = logging.getLogger("mkdocs.hooks.leaderboard"), Path(config.site_dir)
+    board = pubench.site(row_files(), out / FOLDER, title=TITLE, home="../index.html", docs=DOCS, progress=log.info)
+    if (size := board.stat().st_size) > 250_000:
+        log.warning(f"the front page of the leaderboard has {size:,} bytes, more than 250,000")
     home, first = out / "index.html", board.read_text(encoding="utf-8")
     (counts,) = re.findall(r"<p>(Of the \d+ cells .*?)</p>", (out / PUBLISHED).read_text(encoding="utf-8"))
     section = f'<section><h2>Published figures</h2><p>{counts} <a href="../{PUBLISHED}">Next to ours</a></p></section>'

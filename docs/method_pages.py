@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 from leaderboard import board_link
-from page_parts import BENCHMARKS, add_pages, capitalized, citation, expand_navigation, markdown_of, render
+from page_parts import ROWS, add_pages, capitalized, citation, expand_navigation, markdown_of, render
 
 from benchmarks.pages import summary
 from benchmarks.pages.parts import marked, origin, spread, table
@@ -53,7 +53,7 @@ def index(methods: Iterable[Mapping[str, Any]]) -> str:
     return render("methods.md", table=table(("key", "method", "family", "published", "needs", "setting"), rows))
 
 
-def page(method: Mapping[str, Any], results: Path = BENCHMARKS / "results") -> str:
+def page(method: Mapping[str, Any], results: Path = ROWS) -> str:
     """Everything about one method as Markdown; ``results``: the folder of raw rows."""
     parts = [f"# {method['name']}", capitalized(method["summary"]), citation(method["reference"])]
     parts.append(board_link("method", method["key"]))
@@ -68,7 +68,8 @@ def page(method: Mapping[str, Any], results: Path = BENCHMARKS / "results") -> s
     }
     parts.append(table(("", ""), facts.items()))
     parts += measured(method["key"], results)
-    parts += ["## What it does", _docstring(method["load"])]
+    module = importlib.import_module(method["load"].split(":")[0])
+    parts += ["## What it does", markdown_of(inspect.getdoc(module) or "")]
     parts.append("## Hyper-parameters")
     columns = ("name", "default", "values", "meaning", "search")
     rows = ({**row, "search": row["search"] or ""} for row in method["hyper_parameters"])
@@ -151,11 +152,6 @@ def _cost(threads: str, rows: pd.DataFrame) -> str:
 
 
 # -------------------------------------------------------------------- Markdown
-
-
-def _docstring(load: str) -> str:
-    module = importlib.import_module(load.split(":")[0])
-    return markdown_of(inspect.cleandoc(module.__doc__ or ""))
 
 
 def _settings(values: Mapping[str, Any]) -> str:

@@ -94,7 +94,6 @@ def main(given: list[str]) -> None:
         sys.exit(0 if same else "docs/screenshots.py must make the pictures again: pages have other templates now")
     if why := absent():
         sys.exit(why)
-    SCREENS.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory() as place:
         for name, page in addresses(Path(place), Path(given[0]) if given else None):
             pictures(name, page)
