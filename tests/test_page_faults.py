@@ -6,7 +6,8 @@ from pathlib import Path
 
 from browser import browser, faults, needs_browser
 
-BAD = """<!DOCTYPE html><style>body { background: #fff; } a { outline: none; }</style><main>
+BAD = """<!DOCTYPE html><style>body { background: #fff; } a { outline: none; }
+@media (prefers-color-scheme: dark) { body { background: #bbb; } }</style><main>
 <p style="color: #ccc">faint</p><svg width="40" height="20"><text x="30" y="15">beyond</text></svg>
 <div style="width: 2000px">wide</div><a href="#">bare</a><img src="other.png"><script>lost()</script></main>"""
 
@@ -15,14 +16,15 @@ BAD = """<!DOCTYPE html><style>body { background: #fff; } a { outline: none; }</
 def test_a_page_with_every_fault_is_told_every_one(tmp_path: Path) -> None:
     (tmp_path / "bad.html").write_text(BAD)
     with browser() as page:
-        found = faults(page, tmp_path / "bad.html", width=390, scheme="light")
+        found = faults(page, tmp_path / "bad.html", width=390)
     for words in (
         "error: lost is not defined",
         "other.png",
         "pixels wide",
         "cut off: text beyond",
         "nothing to read",
-        "contrast 1.6",
+        "light: contrast 1.6",
+        "dark: contrast 1.2",
         "no frame around A bare",
     ):
         assert any(words in one for one in found), words

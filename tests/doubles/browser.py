@@ -6,7 +6,6 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
-from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -118,9 +117,9 @@ _LEAST = 200
 _PRESSES = 40
 
 
-def faults(page: Page, path: Path, *, width: int, scheme: Scheme) -> list[str]:
+def faults(page: Page, path: Path, *, width: int) -> list[str]:
     """What is wrong with a page: errors, requests, nothing to read, wider than the window, what is cut off, too little
-    contrast, no keyboard path.
+    contrast in light or dark, no keyboard path.
 
     Everything that is folded is opened, and all figures are drawn. The first presses of Tab must each move on and show
     where they are.
@@ -133,7 +132,6 @@ def faults(page: Page, path: Path, *, width: int, scheme: Scheme) -> list[str]:
         lambda one: found.append(f"asks for {one.url}") if not one.url.startswith((address, "data:")) else None,
     )
     page.set_viewport_size({"width": width, "height": 900})
-    page.emulate_media(color_scheme=scheme)
     page.goto(address)
     if (wide := page.evaluate("document.documentElement.scrollWidth")) > width:
         found.append(f"{wide} pixels wide")
@@ -142,7 +140,10 @@ def faults(page: Page, path: Path, *, width: int, scheme: Scheme) -> list[str]:
     page.evaluate("dispatchEvent(new Event('beforeprint'))")  # figures that are far below the window
     found += [f"cut off: {what}" for what in page.evaluate(CUT)]
     found += [] if len(page.inner_text("main")) > _LEAST else ["nothing to read"]
-    found += [f"contrast {value:.2f} below {least}: {what}" for value, least, what in page.evaluate(CONTRAST)]
+    for scheme in SCHEMES:  # which style sheets alone ask for
+        page.emulate_media(color_scheme=scheme)
+        low = page.evaluate(CONTRAST)
+        found += [f"{scheme}: contrast {value:.2f} below {least}: {what}" for value, least, what in low]
     seen: list[int] = []
     for _ in range(_PRESSES):
         page.keyboard.press("Tab")
@@ -159,56 +160,59 @@ def faults(page: Page, path: Path, *, width: int, scheme: Scheme) -> list[str]:
 #: Pages of each kind of a site that ``pubench site`` writes: one is looked at.
 KINDS = ("index", "protocol-*", "method-*", "data-*")
 WIDTHS = (1280, 390)
-#: Pages of the documentation that are opened in the dark.
+#: Pages of the documentation that are opened in the wide window and in the dark as well.
 DARK = ("index.html", "findings/index.html", "beside-published/index.html", "publishing/index.html")
 
 
 def faults_of_board(site: Path) -> list[str]:
-    """:func:`faults` of a page of each kind, at both widths, light and dark."""
+    """:func:`faults` of a page of each kind, at both widths."""
     found = []
     for path in [path for kind in KINDS for path in sorted(site.glob(f"{kind}.html"))[:1]]:
-        for width, scheme in product(WIDTHS, SCHEMES):
+        for width in WIDTHS:
             with browser() as page:
-                mine = faults(page, path, width=width, scheme=scheme)
-            found += [f"{path.name}, {width} pixels, {scheme}: {one}" for one in mine]
+                mine = faults(page, path, width=width)
+            found += [f"{path.name}, {width} pixels: {one}" for one in mine]
     return found
 
 
 def faults_of_documents(site: Path) -> list[str]:
-    """Pages of the documentation that are wider than the window or cut a text off, at both widths.
+    """Pages of the documentation that are wider than the window or cut a text off.
 
-    Of pages in folders, which are all made alike, the first one. A few pages are opened in the dark, for contrast.
+    Text has the least room in the narrow window; a few pages are opened in the wide one as well, and in the dark, for
+    contrast. Of pages in folders, which are all made alike, the first one.
     """
     folders = sorted(path for path in site.glob("*/*/index.html") if path.parents[1].name != "leaderboard")
     made = {path.parents[1]: path for path in reversed(folders)}
+    paths = [path for path in sorted(site.glob("*/index.html")) if path.parent.name != "leaderboard"]
+    wide, narrow = WIDTHS
     found = []
     with browser() as page:
-        frame = _frame(page, site)
-        for path in [site / "index.html", *sorted(site.glob("*/index.html")), *made.values()]:
-            if path.parent.name == "leaderboard":
-                continue
+        frame = _frame(page, site, narrow)
+        for path in [site / "index.html", *paths, *made.values()]:
             frame.goto(f"file://{path.resolve()}")
-            for width in WIDTHS:
-                page.eval_on_selector("iframe", "(frame, width) => frame.style.width = `${width}px`", width)
-                wide = frame.evaluate("document.documentElement.scrollWidth")
-                mine = [*([f"{wide} pixels wide"] if wide > width else []), *frame.evaluate(CUT_IN_TEXT)]
-                found += [f"{path.relative_to(site)}, {width} pixels: {one}" for one in mine]
+            found += [f"{path.relative_to(site)}, {narrow} pixels: {one}" for one in _too_wide(frame, narrow)]
     with browser() as page:  # a new one: the theme keeps the colors of the first page that it was opened with
         page.emulate_media(color_scheme="dark")
+        frame = _frame(page, site, wide)
         for name in DARK:
-            page.goto(f"file://{(site / name).resolve()}")
-            mine = [
-                f"contrast {value:.2f} below {least}: {what}" for value, least, what in page.evaluate(CONTRAST_IN_TEXT)
-            ]
-            dark = page.evaluate("document.body.dataset.mdColorScheme === 'slate'")
-            found += [f"{name}, dark: {one}" for one in [*mine, *([] if dark else ["is light"])]]
+            frame.goto(f"file://{(site / name).resolve()}")
+            low = frame.evaluate(CONTRAST_IN_TEXT)
+            mine = [f"contrast {value:.2f} below {least}: {what}" for value, least, what in low]
+            mine += [] if frame.evaluate("document.body.dataset.mdColorScheme === 'slate'") else ["is light"]
+            found += [f"{name}, {wide} pixels, dark: {one}" for one in [*_too_wide(frame, wide), *mine]]
     return found
 
 
-def _frame(page: Page, site: Path) -> Frame:
+def _too_wide(frame: Frame, width: int) -> list[str]:
+    """What is wider than there is room for on a page of the documentation."""
+    wide = frame.evaluate("document.documentElement.scrollWidth")
+    return [*([f"{wide} pixels wide"] if wide > width else []), *frame.evaluate(CUT_IN_TEXT)]
+
+
+def _frame(page: Page, site: Path, width: int) -> Frame:
     """A frame to open pages of a site in: at half the cost, as Chromium does not draw its window while one loads."""
     page.goto(f"file://{(site / '404.html').resolve()}")  # only the page of a file may open others
-    page.set_content('<iframe name="shown" style="border: 0; height: 900px">')
+    page.set_content(f'<iframe name="shown" style="border: 0; width: {width}px; height: 900px">')
     found = page.frame("shown")
     assert found is not None
     return found

@@ -304,10 +304,9 @@ def test_the_front_page_is_small_and_names_no_folder_of_the_machine(index: Path)
 
 
 @needs_browser
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_the_script_says_what_the_file_says_in_readable_colors_and_asks_for_nothing(index: Path, scheme: Any) -> None:
+def test_the_script_says_what_the_file_says_in_readable_colors_and_asks_for_nothing(index: Path) -> None:
     with browser() as page:
-        assert faults(page, index, width=1280, scheme=scheme) == []
+        assert faults(page, index, width=1280) == []
         page.goto(f"file://{index}#show=value")
         page.reload()
         for element in ("headline", "changes", "apart", "setting"):

@@ -19,7 +19,7 @@ from typing import Any
 from urllib.parse import unquote
 
 import pytest
-from browser import SCHEMES, browser, faults, needs_browser
+from browser import WIDTHS, browser, faults, needs_browser
 from made_results import made_failure, made_result
 from made_studies import made_run, made_study, run_id_of, stored
 from pubench_report.pages.recipe import recipe
@@ -632,14 +632,10 @@ PAGES = ("index", "protocol-case-control-scar-c-0-1-0-01", "method-nnpu", "data-
 
 
 @needs_browser
-@pytest.mark.parametrize("width", [1280, 390])
 @pytest.mark.parametrize("name", PAGES)
-def test_every_page_is_readable_narrow_enough_and_asks_for_nothing(site: Path, name: str, width: int) -> None:
+def test_every_page_is_readable_narrow_enough_and_asks_for_nothing(site: Path, name: str) -> None:
     with browser() as page:
-        assert {scheme: faults(page, site / f"{name}.html", width=width, scheme=scheme) for scheme in SCHEMES} == {
-            "light": [],
-            "dark": [],
-        }
+        assert {width: faults(page, site / f"{name}.html", width=width) for width in WIDTHS} == {1280: [], 390: []}
 
 
 @needs_browser
