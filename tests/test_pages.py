@@ -7,7 +7,6 @@ import statistics
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import pytest
 from pubench_report.published import source
@@ -20,7 +19,6 @@ from benchmarks.pages import (
     evidence_tables,
     guide,
     keys,
-    paper_figures,
     published_page,
     readme_report,
     species,
@@ -253,15 +251,6 @@ def test_a_guide_that_orders_as_the_survey_does_has_tau_1() -> None:
     pauc, spies = species.predicted(frame, ["a", "b", "c"]).splitlines()[2:]
     assert "+1.00 | 0.800 | 0.700" in pauc
     assert "-1.00 | 0.600 | 0.700" in spies
-
-
-def test_the_recovered_auc_is_right_where_the_difference_of_the_shares_is() -> None:
-    """On the line β - α of the truth (Jain et al., Figure 4); infeasible between the lines of 0 and 1."""
-    error, infeasible = paper_figures.recovered(0.25, 0.75, 0.9, steps=41)
-    ticks = np.linspace(0, 1, 41)
-    gap = ticks[:, None] - ticks[None, :]
-    assert error[np.isclose(gap, 0.5)] == pytest.approx(0)
-    assert np.array_equal(infeasible, np.abs(gap) < 0.4 - 1e-9)
 
 
 def test_the_published_wins_and_ties_give_the_published_p() -> None:

@@ -375,8 +375,8 @@ def test_a_class_name_means_one_thing_in_all_distributions() -> None:
 
 #: Folder -> most lines of Python below it. A room that is full gives something up before it gets something.
 BUDGETS = {
-    "benchmarks": 3_468,
-    "docs": 935,
+    "benchmarks": 3_307,
+    "docs": 813,
     "pubench_cli/src": 3_000,
     "pubench_core/src": 12_500,
     "plugins/datasets/tables/src": 1_800,

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from matplotlib.figure import Figure
-from pubench_report.drawing import DPI, plain_style
+from pubench_report.drawing import DPI
 
 from benchmarks.pages import (
     checked_rows,
@@ -27,7 +26,6 @@ from benchmarks.pages import (
     guide,
     label_ratio,
     lite,
-    paper_figures,
     published_page,
     readme_report,
     results_page,
@@ -67,20 +65,13 @@ BLOCKS: Mapping[str, Callable[[], Mapping[str, str]]] = {
 }
 
 
-#: Figures in the style of reports.
-PLAIN = ("jain-1", "jain-2", "jain-3", "jain-4", "pulp-2")
 #: Figures: the rows that one shows, how it is drawn, dots per inch.
 FIGURES: Mapping[str, tuple[Callable[[], Any], Callable[[Any], Figure], int]] = {
     "checked-rows": (lambda: checked_rows.gains(checked_rows.runs()), checked_rows.draw, DPI),
     "decisions": (figures.decisions, figures.draw_decisions, DPI),
-    "jain-1": (lambda: "formula", paper_figures.jain_1, 110),
-    "jain-2": (partial(rows, "recovered-error"), paper_figures.jain_2, 110),
-    "jain-3": (lambda: "formula", paper_figures.jain_3, 110),
-    "jain-4": (lambda: "formula", paper_figures.jain_4, 110),
     "label-ratio": (partial(label_ratio.means, "accuracy"), label_ratio.draw, 110),
     "label-shift": (wang_page.points, wang_page.draw, DPI),
     "loss-and-prior": (figures.losses, figures.draw_losses, DPI),
-    "pulp-2": (partial(rows, "pulp-rank"), paper_figures.pulp_2, 110),
     "spambase-choice": (readme_report.shown, partial(readme_report.draw, colors=readme_report.LIGHT), 144),
     "spambase-choice-dark": (readme_report.shown, partial(readme_report.draw, colors=readme_report.DARK), 144),
     "validation-size": (partial(rows, "validation-size"), validation_size.draw, DPI),
@@ -122,8 +113,7 @@ def drawn(write: bool, only: Collection[str] = ()) -> Iterator[Path]:
         if stamp_in(path) != digest(found):
             yield path
             if write:
-                with plain_style() if name in PLAIN else nullcontext():
-                    draw(found).savefig(path, dpi=dpi, metadata={"Software": None, STAMP: digest(found)})
+                draw(found).savefig(path, dpi=dpi, metadata={"Software": None, STAMP: digest(found)})
 
 
 def stale(write: bool, only: Collection[str] = ()) -> list[str]:
