@@ -229,13 +229,16 @@ def test_a_metric_whose_code_changed_is_measured_again_and_no_other(ask: Ask, no
     assert calls == []
 
 
-def test_a_changed_metric_that_nobody_asks_for_is_left_as_it_was_measured(
-    ask: Ask, no_training: Callable[[], None]
+@pytest.mark.parametrize("installed", [False, True])
+def test_a_metric_that_nobody_asks_for_is_left_as_it_was_measured(
+    ask: Ask, no_training: Callable[[], None], installed: bool
 ) -> None:
+    """Whether it was changed or uninstalled."""
     first, _ = carried_out(with_metric(ask(), "share", share, "1" * 16))
     no_training()
-    changed = replace(ask(), metrics={**with_metric(ask(), "share", lambda view: 7.0, "2" * 16).metrics})
-    assert carried_out(changed)[0].result == first.result
+    plan = replace(ask(), metrics=with_metric(ask(), "share", lambda view: 7.0, "2" * 16).metrics)
+    again, _ = carried_out(plan if installed else ask())
+    assert (again.reused, again.result) == (True, first.result)
 
 
 def test_a_new_metric_that_fails_loses_its_own_value_and_says_so(ask: Ask, no_training: Callable[[], None]) -> None:
@@ -268,13 +271,6 @@ def test_a_metric_that_is_measured_on_fewer_parts_loses_the_others(ask: Ask, no_
     assert again.result.metrics["share"] == "2" * 16
     assert again.result.chosen.measures["validation"]["share"].value == 7.0
     assert "share" not in again.result.chosen.measures["test"]
-
-
-def test_a_metric_that_was_uninstalled_keeps_its_stored_values(ask: Ask, no_training: Callable[[], None]) -> None:
-    first, _ = carried_out(with_metric(ask(), "share", share))
-    no_training()
-    again, _ = carried_out(ask())
-    assert (again.reused, again.result) == (True, first.result)
 
 
 def test_measures_that_were_derived_later_are_a_cache(ask: Ask, no_training: Callable[[], None]) -> None:

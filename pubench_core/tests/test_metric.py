@@ -6,9 +6,10 @@ This module is also the plugin that offers the metrics.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from importlib.metadata import EntryPoint
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -154,11 +155,14 @@ def test_a_metric_sees_what_it_declared_and_no_more() -> None:
     assert view.labeled.tolist() == [0]
     assert view.scores.tolist() == [1.0, -1.0]
     assert view.decisions.tolist() == [True, False]
-    for name in ("truth", "counts", "curve", "prior", "one_sample"):
+    of_prior = ("prior", "prior_interval", "unlabeled_prior", "unlabeled_prior_interval")
+    for name in ("truth", "counts", "curve", "one_sample", *of_prior):
         with pytest.raises(PluginError, match=r"metric 'm' reads \w+ without declaring it in needs"):
             getattr(view, name)
     with pytest.raises(PluginError, match="metric 'm' needs labeled, which this part does not have"):
         _ = MetricView(Scored.of(np.array([1.0])), info).labeled
+    with pytest.raises(PluginError, match="metric 'm' reads labeled without"):
+        _ = MetricView(scored, plugin(nobody).info).positive_purity
 
 
 @pytest.mark.parametrize(
@@ -234,13 +238,6 @@ def test_what_was_not_said_of_a_part_is_neutral() -> None:
     asked = view_of(scheme="case-control", threshold=0.5, thorough=True)
     assert (asked.threshold, asked.thorough) == (0.5, True)
     assert asked.decisions.tolist() == (asked.scores > 0.5).tolist()
-
-
-@pytest.mark.parametrize("name", ["positive_purity", "prior_interval", "unlabeled_prior", "unlabeled_prior_interval"])
-def test_what_follows_from_a_need_must_be_declared_as_well(name: str) -> None:
-    scored = view_of(scheme="case-control", prior_interval=(0.1, 0.2))._scored
-    with pytest.raises(PluginError, match="without declaring it in needs"):
-        getattr(MetricView(scored, plugin(nobody).info), name)
 
 
 @pytest.mark.parametrize(("scheme", "interval"), [("case-control", (0.1, 0.3)), ("one-sample", (0.28, 0.44))])
@@ -351,27 +348,11 @@ def test_a_metric_that_fails_costs_its_own_value_and_nothing_else(do: Do, tmp_pa
 # ---------------------------------------------------------------- as a criterion
 
 
-class Values:
-    """What every criterion was worth after each epoch."""
-
-    def __init__(self) -> None:
-        self.seen: list[Mapping[str, float | None]] = []
-
-    def pubench_epoch_finished(self, event: EpochFinished) -> None:
-        self.seen.append(event.criteria)
-
-
 def test_the_smallest_value_is_the_best_one_where_lower_is_better(do: Do) -> None:
-    values = Values()
-    outcome = do(
-        "epochs=5",
-        "lr=0.003",
-        "patience=null",
-        "selection.criterion=error",
-        "method.key=nnpu",
-        display=values,
-    )
-    series = [seen["error"] for seen in values.seen]
+    events: list[EpochFinished] = []
+    words = ("epochs=5", "lr=0.003", "patience=null", "selection.criterion=error", "method.key=nnpu")
+    outcome = do(*words, display=SimpleNamespace(pubench_epoch_finished=lambda event: events.append(event)))
+    series = [event.criteria["error"] for event in events]
     assert len(series) == 5
     numbers = [value for value in series if value is not None]
     assert min(numbers) < max(numbers)
@@ -380,7 +361,7 @@ def test_the_smallest_value_is_the_best_one_where_lower_is_better(do: Do) -> Non
     assert chosen.oracle
     assert (chosen.epoch, chosen.value) == (series.index(min(numbers)) + 1, min(numbers))
     assert chosen.measures["validation"]["error"].value == chosen.value
-    assert outcome.result.criteria["pa"].value == max(seen["pa"] or 0.0 for seen in values.seen)
+    assert outcome.result.criteria["pa"].value == max(event.criteria["pa"] or 0.0 for event in events)
 
 
 def test_a_failing_criterion_among_others_chooses_nothing(do: Do) -> None:

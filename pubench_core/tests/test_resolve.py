@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
-from dataclasses import FrozenInstanceError, replace
+from dataclasses import FrozenInstanceError
 from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any
@@ -30,7 +30,6 @@ from pubench_core.method import Method
 from pubench_core.metric import MetricView
 from pubench_core.plugins.registry import GROUP, Registry
 from pubench_core.prior import PriorEstimate
-from pubench_core.specs import SelectionSpec
 from pubench_core.specs.config import TrainingConfig
 from pubench_core.specs.fields import Field
 from pubench_core.specs.run import parse_prior
@@ -281,15 +280,6 @@ def test_a_plan_is_frozen(ask: Ask) -> None:
         plan.spec.seed = 3
     with pytest.raises(ValidationError, match="frozen"):
         plan.method.config.lr = 1.0  # type: ignore[attr-defined]
-
-
-def test_a_plan_that_tracks_other_criteria_is_the_same_run(ask: Ask) -> None:
-    plan = ask()
-    selection = SelectionSpec(criterion="rank", criteria=("rank", "last"))
-    other = replace(plan, spec=plan.spec.model_copy(update={"selection": selection}))
-    assert (other.run_id, other.code) == (plan.run_id, plan.code)
-    assert (other.spec.selection.criterion, other.spec.selection.criteria) == ("rank", ("rank", "last"))
-    assert plan.spec.selection.criteria == ("pa", "f1", "last")
 
 
 def test_resolving_changes_no_layer_so_that_one_may_serve_many_runs(plugins: Registry, write: Write) -> None:

@@ -91,12 +91,6 @@ def test_lower_is_better_chooses_what_the_negated_values_would_choose(series: Va
     assert (lower[0], lower[2], lower[3]) == (higher[0], higher[2], higher[3])
 
 
-def test_a_stopped_criterion_no_longer_changes_while_another_does() -> None:
-    together = select({"pa": [0.5, 0.4, 0.3, 0.9], "auc": [0.1, 0.2, 0.3, 0.4]}, patience=2)
-    assert outcome(together, "pa") == (1, 0.5, 1, 3)
-    assert outcome(together, "auc") == (4, 0.4, 4, None)
-
-
 @settings(deadline=None)
 @given(table=st.lists(st.tuples(values.map(tuple), st.just(0)), min_size=2, max_size=4), patience=patiences)
 def test_a_criterion_chooses_the_same_epoch_alone_and_among_others(table: Any, patience: int | None) -> None:
