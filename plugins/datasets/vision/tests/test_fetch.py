@@ -12,16 +12,16 @@ from typing import Any
 import pytest
 from pubench_datasets_vision import pubench_datasets
 from refusals import refusal
-from torchvision.datasets import MNIST, FashionMNIST, utils
 
 from pubench_core.data.dataset import DataRoot
 from pubench_core.data.source import source_of
 from pubench_core.errors import RequestError
 
 INFOS = {info.key: info for info in pubench_datasets()}
+NAMES = [f"{part}-{kind}-ubyte.gz" for part in ("train", "t10k") for kind in ("images-idx3", "labels-idx1")]
 FILES = {
-    "mnist": [name for name, _ in MNIST.resources],
-    "fashion-mnist": [name for name, _ in FashionMNIST.resources],
+    "mnist": NAMES,
+    "fashion-mnist": NAMES,
     "cifar10": ["cifar-10-python.tar.gz"],
     "usps": ["usps.bz2", "usps.t.bz2"],
     "imagenette": ["imagenette2-160.tgz"],
@@ -58,14 +58,14 @@ def network(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Network:
     for names in FILES.values():
         for name in names:
             (found.folder / name).write_bytes(content(name))
-    monkeypatch.setattr(utils, "_get_redirect_url", lambda url, max_hops: url)
-    monkeypatch.setattr(utils, "_urlretrieve", found.get)
+    monkeypatch.setattr("torchvision.datasets.utils._get_redirect_url", lambda url, max_hops: url)
+    monkeypatch.setattr("torchvision.datasets.utils._urlretrieve", found.get)
     return found
 
 
 @pytest.fixture
 def checksums_agree(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(utils, "check_integrity", lambda path, md5=None: Path(path).is_file())
+    monkeypatch.setattr("torchvision.datasets.utils.check_integrity", lambda path, md5=None: Path(path).is_file())
 
 
 def root_of(tmp_path: Path, **more: Any) -> DataRoot:

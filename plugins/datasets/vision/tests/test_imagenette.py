@@ -15,7 +15,6 @@ from PIL import Image
 from pubench_datasets_vision import pubench_datasets
 from pubench_datasets_vision.imagenette import WNIDS
 from refusals import read_files, refusal
-from torchvision import datasets
 
 from pubench_core.data.dataset import ClassData, DataRoot
 from pubench_core.data.source import source_of
@@ -69,6 +68,8 @@ def refused(path: Path) -> str:
 
 def publish(monkeypatch: pytest.MonkeyPatch, archive: bytes) -> None:
     """The archive is the published one, of every size."""
+    from torchvision import datasets
+
     md5 = hashlib.md5(archive).hexdigest()
     known = {size: (url, md5) for size, (url, _) in datasets.Imagenette._ARCHIVES.items()}
     monkeypatch.setattr(datasets.Imagenette, "_ARCHIVES", known)
@@ -127,6 +128,8 @@ def test_folders_and_archives_have_the_same_images_and_hidden_files_are_none(
 
 
 def test_torchvision_finds_the_same_images_in_the_same_order_and_an_archive_comes_first(tmp_path: Path) -> None:
+    from torchvision import datasets
+
     write_files(tmp_path / FOLDER, TREE)
     source, root = source_of(INFO), DataRoot(tmp_path, "a test")
     theirs = [datasets.Imagenette(tmp_path, split=part, size="160px") for part in COUNTS]

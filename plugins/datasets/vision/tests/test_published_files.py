@@ -19,7 +19,6 @@ from made_archives import tar_gz, write_files
 from pubench_datasets_vision import pubench_datasets, usps
 from pubench_datasets_vision.idx import FashionMnist, Mnist
 from refusals import read_files, refusal
-from torchvision.datasets import CIFAR10, USPS
 
 from pubench_core.data.dataset import ClassData, DataRoot
 from pubench_core.data.source import source_of
@@ -151,10 +150,11 @@ def published(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -
     for name, text in PLAIN.items():
         monkeypatch.setitem(usps.PLAIN, name, hashlib.sha256(text).hexdigest())
     md5 = {name: hashlib.md5(content).hexdigest() for name, content in (PICKLES | LIBSVM).items()}
-    monkeypatch.setattr(CIFAR10, "train_list", [[name, md5[name]] for name in BATCHES[:5]])
-    monkeypatch.setattr(CIFAR10, "test_list", [["test_batch", md5["test_batch"]]])
+    monkeypatch.setattr("torchvision.datasets.CIFAR10.train_list", [[name, md5[name]] for name in BATCHES[:5]])
+    monkeypatch.setattr("torchvision.datasets.CIFAR10.test_list", [["test_batch", md5["test_batch"]]])
     parts = zip(("train", "test"), LIBSVM, strict=True)
-    monkeypatch.setattr(USPS, "split_list", {part: ["an address", name, md5[name]] for part, name in parts})
+    published = {part: ["an address", name, md5[name]] for part, name in parts}
+    monkeypatch.setattr("torchvision.datasets.USPS.split_list", published)
 
 
 def read(key: str, path: Path) -> ClassData:
@@ -267,6 +267,8 @@ def test_another_file_is_named_with_both_checksums_and_never_opened(
 
 
 def test_torchvision_reads_the_same_digits_up_to_its_256_gray_values(tmp_path: Path) -> None:
+    from torchvision.datasets import USPS
+
     write_files(tmp_path, LIBSVM)
     data, theirs = read("usps", tmp_path), USPS(tmp_path, train=True)
     assert theirs.targets == data.y.tolist()

@@ -39,6 +39,7 @@ SHORT = {
     "p3mix-e": ("warm_up=1",),
     "holistic-pu": ("trend_epochs=2", "trend_steps=3"),
     "pubn": ("first_epochs=2",),
+    "pue": ("warm_up=1",),
     "pul-cpbf": ("fence=2", "fence_epochs=1"),
     "robust-pu": ("pre_training=2", "inner_epochs=2"),
     "vae-pu": ("pretraining_epochs=1", "epochs=8"),
@@ -260,6 +261,8 @@ PRESETS = [
 
 @pytest.mark.parametrize(("key", "preset"), PRESETS)
 def test_no_preset_mixes_host_and_device(key: str, preset: str) -> None:
+    """With one hidden layer: the runs above have a network for images. Stages of several epochs have a step in each."""
     subject = Subject.of(key, SHORT.get(key, ("epochs=1",)))
-    watch, _ = trained_on_device(subject, f"method.preset={preset}", modality="image")
+    sets = ("backbone.key=mlp-wang", *(("steps_per_epoch=1",) if key in SHORT else ()))
+    watch, _ = trained_on_device(subject, f"method.preset={preset}", *sets, modality="image")
     assert watch.steps.total() >= 2

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-import pyreadr
 import pytest
 from pubench_datasets_tabular.disdat.groups import GROUPS, Group
 
@@ -62,6 +61,8 @@ def write_files(folder: Path) -> None:
 
 def write_rds(path: Path, frame: pd.DataFrame) -> None:
     """A data frame as R would store it."""
+    import pyreadr
+
     texts = dict.fromkeys(frame.select_dtypes("string"), object)
     pyreadr.write_rds(str(path), frame.astype(texts), compress="gzip")
 
@@ -84,6 +85,8 @@ def root(prepared: DataRoot, tmp_path: Path) -> DataRoot:
 @pytest.fixture
 def change(root: DataRoot) -> Callable[[str, Change], None]:
     """``change(file, function)``: rewrites a file with what the function makes of its frame."""
+
+    import pyreadr
 
     def rewrite(name: str, function: Change) -> None:
         path = root.path / "disdat" / name
