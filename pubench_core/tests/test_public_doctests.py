@@ -32,7 +32,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("examples")
 
 
-@pytest.mark.usefixtures("one_thread")
+@pytest.mark.usefixtures("one_thread", "forked_trainings")
 @pytest.mark.filterwarnings("ignore::pubench.PubenchWarning")  # one epoch is not enough to decide well
 @pytest.mark.skipif(not registry().named("pubench-nnpu"), reason="the examples run nnpu, which is not installed")
 @pytest.mark.parametrize("name", MODULES)

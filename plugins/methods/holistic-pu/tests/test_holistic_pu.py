@@ -226,7 +226,7 @@ class TestFacts(MethodFacts):
     learns = (("method.preset=quick mechanism.c=0.3", 0.75),)
     options = (
         *("smoothing=0", "teacher_decay=0.5", "growth=0", "threshold=0.51", "augment=false", "trend_epochs=2"),
-        *("trend_steps=3", "trend_schedule=1", "trend_warm_up=0.5", "steps_per_epoch=null"),
+        *("trend_steps=3", "trend_schedule=1", "trend_warm_up=0.5", "steps_per_epoch=8"),
     )
     stages = (
         ("", ["trends"] * 3 + ["pseudo-labels"] * 3),

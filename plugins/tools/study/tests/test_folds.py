@@ -33,7 +33,7 @@ from pubench_core.records.record import Record
 from pubench_core.records.scores import scores_name
 from pubench_core.records.store import RecordStore
 
-pytestmark = pytest.mark.usefixtures("one_thread")
+pytestmark = pytest.mark.usefixtures("one_thread", "forked_trainings")
 
 NNPU = ("data.key=breast-cancer", "method.key=nnpu", "epochs=4", "batch_size=64", "execution.threads=1")
 DOUBLES = ("data.key=breast-cancer", "execution.threads=1")
