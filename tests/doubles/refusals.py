@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 from pubench_core.data.dataset import ClassData, DataRoot
-from pubench_core.data.source import source_of
+from pubench_core.data.source import DataSource, source_of
 from pubench_core.errors import RequestError
 from pubench_core.plugins.info import DatasetInfo
+from pubench_core.plugins.registry import registry
 
 
 def refusal(call: Callable[[], object], error: type[Exception] = RequestError) -> str:
@@ -32,9 +33,14 @@ def error_line(done: subprocess.CompletedProcess[str], code: int = 2) -> str:
     return line
 
 
-def read_files(info: DatasetInfo, path: Path, said: list[str] | None = None) -> ClassData:
+def source(address: str) -> DataSource:
+    """The source of an installed data set, or of a task of one."""
+    return source_of(registry().find(DatasetInfo, address))
+
+
+def read_files(key: str, path: Path, said: list[str] | None = None) -> ClassData:
     """The arrays of a data set whose files are under ``path``, read without a prepared copy."""
-    root, source = DataRoot(path, "a test", say=[].append if said is None else said.append), source_of(info)
-    data = source.read(source.locate(root), root)
+    root, found = DataRoot(path, "a test", say=[].append if said is None else said.append), source(key)
+    data = found.read(found.locate(root), root)
     assert isinstance(data, ClassData)
     return data

@@ -7,11 +7,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from pubench_datasets_tabular import pubench_datasets
 from pubench_datasets_tabular.layouts import LAYOUTS
+from refusals import source
 
 from pubench_core.data.dataset import ClassData, DataRoot
-from pubench_core.data.source import DataSource, source_of
 
 
 @pytest.fixture(autouse=True)
@@ -27,14 +26,8 @@ def root(tmp_path: Path) -> DataRoot:
     return DataRoot(tmp_path / "data", "a test", cache=tmp_path / "cache")
 
 
-@pytest.fixture(scope="session")
-def source() -> Callable[[str], DataSource]:
-    infos = {info.key: info for info in pubench_datasets()}
-    return lambda key: source_of(infos[key])
-
-
 @pytest.fixture
-def read(root: DataRoot, source: Callable[[str], DataSource]) -> Callable[[str], ClassData]:
+def read(root: DataRoot) -> Callable[[str], ClassData]:
     """``read(key)``: what the source makes of the files it finds."""
 
     def find_and_read(key: str) -> ClassData:

@@ -11,12 +11,9 @@ from pathlib import Path
 from types import ModuleType, SimpleNamespace
 
 import pytest
-from refusals import refusal
+from refusals import refusal, source
 
 from pubench_core.data.dataset import DataRoot
-from pubench_core.data.source import DataSource
-
-Source = Callable[[str], DataSource]
 
 
 class FakeOpenML(ModuleType):
@@ -47,9 +44,7 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[..., None]], Fak
 
 
 class TestFetch:
-    def test_a_download_lies_where_it_is_found(
-        self, fake: Callable[..., FakeOpenML], root: DataRoot, source: Source
-    ) -> None:
+    def test_a_download_lies_where_it_is_found(self, fake: Callable[..., FakeOpenML], root: DataRoot) -> None:
         """As ARFF, which has a checksum; OpenML's own settings are as before."""
         said: list[str] = []
 
@@ -69,9 +64,7 @@ class TestFetch:
         assert said == [f"spambase: downloading data set 44 of OpenML to {root.cache / 'openml'}"]
 
     @pytest.mark.parametrize("kind", ["network", "server", "nothing"])
-    def test_a_failure_is_one_line(
-        self, kind: str, fake: Callable[..., FakeOpenML], root: DataRoot, source: Source
-    ) -> None:
+    def test_a_failure_is_one_line(self, kind: str, fake: Callable[..., FakeOpenML], root: DataRoot) -> None:
         def fail(number: int, *, download_data: bool) -> None:
             if kind != "nothing":
                 error = ConnectionError if kind == "network" else module.exceptions.PyOpenMLError
@@ -86,9 +79,7 @@ class TestFetch:
         assert module.folder == Path("its", "own")
 
     @pytest.mark.filterwarnings("default")  # the package's own warnings are not ours
-    def test_the_real_package_without_a_network(
-        self, root: DataRoot, monkeypatch: pytest.MonkeyPatch, source: Source
-    ) -> None:
+    def test_the_real_package_without_a_network(self, root: DataRoot, monkeypatch: pytest.MonkeyPatch) -> None:
         """Its functions are called as they are; the first connection is refused."""
         openml = pytest.importorskip("openml")
 

@@ -11,16 +11,14 @@ import numpy as np
 import pyarrow
 import pytest
 from pyarrow import parquet
-from refusals import refusal
+from refusals import refusal, source
 
 from pubench_core.data.dataset import ClassData, DataRoot
-from pubench_core.data.source import DataSource
 from pubench_core.errors import Hint, RequestError
 
 Read = Callable[[str], ClassData]
 Rows = Callable[..., None]
 Put = Callable[[str, str], Path]
-Source = Callable[[str], DataSource]
 Table = dict[str, list[Any]]
 Write = Callable[..., Path]
 
@@ -92,7 +90,6 @@ class TestSameArrays:
         cache: Path,
         rows: Rows,
         root: DataRoot,
-        source: Source,
     ) -> None:
         rows(key, len(table["class"]), last=0 if of_test is None else len(of_test))
         notes: list[str] = []
@@ -149,20 +146,14 @@ class TestPlaces:
         ],
     )
     def test_what_the_openml_package_downloaded_is_found(
-        self,
-        variable: str,
-        folder: str,
-        tmp_path: Path,
-        monkeypatch: pytest.MonkeyPatch,
-        root: DataRoot,
-        source: Source,
+        self, variable: str, folder: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, root: DataRoot
     ) -> None:
         monkeypatch.setenv(variable, str(tmp_path / "me"))
         path = write_arff(tmp_path / "me" / folder / CACHE, 44, SPAM)
         assert source("spambase").locate(root) == (path,)
 
     def test_a_text_file_of_the_user_comes_before_downloads(
-        self, cache: Path, put: Put, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, root: DataRoot, source: Source
+        self, cache: Path, put: Put, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, root: DataRoot
     ) -> None:
         monkeypatch.setenv("OPENML_CACHE_DIR", str(tmp_path / "elsewhere"))
         write_arff(tmp_path / "elsewhere" / CACHE, 44, SPAM)
@@ -171,9 +162,7 @@ class TestPlaces:
         own = put("uci/spambase.data", "")
         assert source("spambase").locate(root) == (own,)
 
-    def test_another_id_or_server_or_a_pickle_is_another_thing(
-        self, root: DataRoot, cache: Path, source: Source
-    ) -> None:
+    def test_another_id_or_server_or_a_pickle_is_another_thing(self, root: DataRoot, cache: Path) -> None:
         write_arff(cache, 1, SPAM)
         write_arff(root.cache / "openml" / "org" / "openml" / "test" / "datasets", 44, SPAM)
         (cache / "44").mkdir()

@@ -9,10 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from pubench_datasets_tabular.layouts import LAYOUTS
-from refusals import refusal
+from refusals import refusal, source
 
 from pubench_core.data.dataset import ClassData, DataRoot, digest_of
-from pubench_core.data.source import DataSource
 
 Read = Callable[[str], ClassData]
 Rows = Callable[..., None]
@@ -200,15 +199,11 @@ class TestPlaces:
             path.unlink()
         assert read("pageblock").y.tolist() == [1]
 
-    def test_the_set_s_own_folder_comes_first(
-        self, put: Put, root: DataRoot, source: Callable[[str], DataSource]
-    ) -> None:
+    def test_the_set_s_own_folder_comes_first(self, put: Put, root: DataRoot) -> None:
         own, _ = put("spambase/spambase.data", "one"), put("uci/spambase.data", "another")
         assert source("spambase").locate(root) == (own,)
 
-    def test_absent_files_are_named_and_the_copy_of_openml(
-        self, put: Put, root: DataRoot, source: Callable[[str], DataSource]
-    ) -> None:
+    def test_absent_files_are_named_and_the_copy_of_openml(self, put: Put, root: DataRoot) -> None:
         line = refusal(lambda: source("spambase").locate(root))
         for words in ("no spambase.data in", str(root.path / "uci"), "pubench downloads OpenML's copy, data set 44"):
             assert words in line

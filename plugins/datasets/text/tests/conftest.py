@@ -2,50 +2,19 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import numpy as np
-import numpy.typing as npt
 import pytest
 from huggingface_hub import constants
-from pubench_datasets_text import encoder, model, pubench_datasets
-from refusals import refusal
+from made_texts import Vectors, vectors_of, write_model
+from pubench_datasets_text import encoder, model
+from refusals import refusal, source
 
 from pubench_core.data.dataset import ClassData, DataRoot
-from pubench_core.data.source import source_of
 
-WIDTH = 384
-INFOS = {info.key: info for info in pubench_datasets()}
 REVISION = "0123abc"
-Vectors = npt.NDArray[np.float32]
-
-
-def vectors_of(texts: Sequence[str]) -> Vectors:
-    """(n, 384) unit vectors, each decided by its text alone."""
-    found = np.empty((len(texts), WIDTH), dtype=np.float32)
-    for row, text in zip(found, texts, strict=True):
-        seed = int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "little")
-        row[:] = np.random.default_rng(seed).normal(size=WIDTH)
-    return found / np.linalg.norm(found, axis=1, keepdims=True)
-
-
-def write_model(folder: Path, *, weights: bytes = b"weights") -> Path:
-    """A folder with the files of a sentence-transformers model, whose weights nothing could load."""
-    (folder / "1_Pooling").mkdir(parents=True)
-    modules = [
-        {"idx": 0, "name": "0", "path": "", "type": "x"},
-        {"idx": 1, "name": "1", "path": "1_Pooling", "type": "x"},
-    ]
-    (folder / "modules.json").write_text(json.dumps(modules))
-    (folder / "config.json").write_text("{}")
-    (folder / "tokenizer.json").write_text("{}")
-    (folder / "1_Pooling" / "config.json").write_text("{}")
-    (folder / "model.safetensors").write_bytes(weights)
-    return folder
 
 
 @pytest.fixture
@@ -105,8 +74,8 @@ def read(root: DataRoot) -> Callable[[str], ClassData]:
     """Locates and reads a data set of the root."""
 
     def read_it(key: str) -> ClassData:
-        source = source_of(INFOS[key])
-        return source.read(source.locate(root), root)
+        found = source(key)
+        return found.read(found.locate(root), root)
 
     return read_it
 
@@ -121,14 +90,3 @@ def refused(read: Callable[[str], ClassData]) -> Callable[[str], str]:
         return line
 
     return refuse
-
-
-@pytest.fixture
-def as_vectors() -> Callable[[Sequence[str]], Vectors]:
-    """The vectors that the stand-in makes of texts."""
-    return vectors_of
-
-
-@pytest.fixture
-def make_model() -> Callable[..., Path]:
-    return write_model

@@ -10,17 +10,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pytest
 from made_archives import tar, tar_gz, write_files
+from made_texts import vectors_of
 from pyarrow import parquet
 
 from pubench_core.data.dataset import ClassData, DataRoot
 
 Read = Callable[[str], ClassData]
 Refused = Callable[[str], str]
-Vectors = npt.NDArray[np.float32]
 Write = Callable[[Path], object]
 
 # -------------------------------------------------------------------- reviews
@@ -127,9 +126,7 @@ SETS: dict[str, tuple[list[str], list[str], list[int], list[int], dict[str, Writ
     [*(("imdb", form) for form in SETS["imdb"][-1])]
     + [(name, form) for name in ("20news", "20newsgroups") for form in SETS["20news"][-1]],
 )
-def test_every_form_has_the_same_texts(
-    root: DataRoot, read: Read, as_vectors: Callable[[Sequence[str]], Vectors], name: str, form: str
-) -> None:
+def test_every_form_has_the_same_texts(root: DataRoot, read: Read, name: str, form: str) -> None:
     key = name.removesuffix("groups")
     train, test, labels, of_test, forms = SETS[key]
     (root.path / name).mkdir(parents=True)
@@ -137,8 +134,8 @@ def test_every_form_has_the_same_texts(
     data = read(key)
     assert data.x_test is not None
     assert data.y_test is not None
-    assert np.array_equal(data.x, as_vectors(train))
-    assert np.array_equal(data.x_test, as_vectors(test))
+    assert np.array_equal(data.x, vectors_of(train))
+    assert np.array_equal(data.x_test, vectors_of(test))
     assert (data.y.tolist(), data.y_test.tolist()) == (labels, of_test)
     assert (data.x.dtype, data.x_test.dtype, data.y.dtype) == (np.float32, np.float32, np.int64)
 

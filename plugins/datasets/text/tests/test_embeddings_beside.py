@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,20 +12,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
-from pubench_datasets_text import pubench_datasets
+from made_texts import vectors_of, write_model
 from pubench_datasets_text.source import PUBLISHED
-from refusals import refusal
+from refusals import refusal, source
 
 from pubench_core.data.dataset import ClassData, DataRoot
-from pubench_core.data.source import source_of
 
 Read = Callable[[str], ClassData]
-Vectors = npt.NDArray[np.float32]
-AsVectors = Callable[[Sequence[str]], Vectors]
 Arrays = dict[str, npt.NDArray[Any]]
 Write = Callable[[Arrays], Path]
 
-INFOS = {info.key: info for info in pubench_datasets()}
 N = 40
 TEXTS = [f"review {row}" for row in range(N)]
 LABELS = np.arange(N) % 2
@@ -43,10 +39,10 @@ def folder(root: DataRoot) -> Path:
 
 
 @pytest.fixture
-def arrays(as_vectors: AsVectors) -> Arrays:
+def arrays() -> Arrays:
     """What a right file holds."""
     return {
-        "embedding": as_vectors(TEXTS).astype(np.float16),
+        "embedding": vectors_of(TEXTS).astype(np.float16),
         "target": LABELS.astype(np.int8),
         "split": SPLIT,
         "index": np.arange(N, dtype=np.int32),
@@ -69,12 +65,12 @@ def write(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Write:
 @pytest.mark.usefixtures("hub_cache")
 def test_they_are_taken_as_float32_without_an_encoder(write: Write, read: Read, root: DataRoot, arrays: Arrays) -> None:
     write(arrays)
-    data, source = read("imdb"), source_of(INFOS["imdb"])
+    data, found = read("imdb"), source("imdb")
     assert data.x.dtype == np.float32
     assert np.array_equal(data.x, arrays["embedding"][:30].astype(np.float32))
     assert data.x_test is not None
     assert np.array_equal(data.x_test, arrays["embedding"][30:].astype(np.float32))
-    assert source.variant(root, source.locate(root)) == "npz"
+    assert found.variant(root, found.locate(root)) == "npz"
 
 
 @pytest.mark.usefixtures("hub_cache")
@@ -84,14 +80,14 @@ def test_targets_by_name(write: Write, read: Read, arrays: Arrays) -> None:
 
 
 def test_not_if_the_user_named_an_encoder(
-    folder: Path, write: Write, root: DataRoot, arrays: Arrays, encoded: list[str], make_model: Callable[..., Path]
+    folder: Path, write: Write, root: DataRoot, arrays: Arrays, encoded: list[str]
 ) -> None:
     write(arrays)
-    source, own = source_of(INFOS["imdb"]), replace(root, encoder=make_model(folder / "own"))
-    files = source.locate(own)
+    found, own = source("imdb"), replace(root, encoder=write_model(folder / "own"))
+    files = found.locate(own)
     assert [path.name for path in files] == ["imdb.jsonl"]
-    assert source.variant(own, files) != "npz"
-    source.read(files, own)
+    assert found.variant(own, files) != "npz"
+    found.read(files, own)
     assert sorted(encoded) == sorted(TEXTS)
 
 

@@ -4,23 +4,20 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pytest
+from made_texts import Vectors, vectors_of, write_model
 from pubench_datasets_text import encoder
 from pubench_datasets_text.encoder import encode
 from refusals import refusal
 
 from pubench_core.data.dataset import DataRoot
-
-Vectors = npt.NDArray[np.float32]
-AsVectors = Callable[[Sequence[str]], Vectors]
 
 #: Of every length from 0 to 20, in no order.
 TEXTS = ["x" * (7 * n % 21) + str(n % 3) for n in range(21)]
@@ -37,7 +34,7 @@ def stored_in(root: DataRoot) -> list[Path]:
 
 class TestOnce:
     def test_the_first_time_in_the_order_of_the_texts_and_then_mapped_from_one_file(
-        self, root: DataRoot, said: list[str], encoded: list[str], as_vectors: AsVectors
+        self, root: DataRoot, said: list[str], encoded: list[str]
     ) -> None:
         """Speed and encoder are said and written down; every document is a step of the progress."""
         steps: list[Any] = []
@@ -50,7 +47,7 @@ class TestOnce:
         found = encode(TEXTS, replace(root, progress=progress), "a set")
         assert steps == [("encoding a set", 21), 4, 4, 4, 4, 4, 1]
         assert found.dtype == np.float32
-        assert np.array_equal(found, as_vectors(TEXTS))
+        assert np.array_equal(found, vectors_of(TEXTS))
         assert [len(text) for text in encoded] == sorted((len(text) for text in TEXTS), reverse=True)
         again = encode(TEXTS, root, "a set")
         assert isinstance(again, np.memmap)
@@ -65,12 +62,12 @@ class TestOnce:
         assert "documents per second) by the encoder from the Hugging Face cache" in line
 
     def test_other_texts_or_another_encoder_make_other_embeddings(
-        self, root: DataRoot, encoded: list[str], make_model: Callable[..., Path], tmp_path: Path
+        self, root: DataRoot, encoded: list[str], tmp_path: Path
     ) -> None:
         encode(TEXTS, root, "a set")
-        encode(TEXTS, replace(root, encoder=make_model(tmp_path / "same")), "a set")
+        encode(TEXTS, replace(root, encoder=write_model(tmp_path / "same")), "a set")
         assert len(stored_in(root)) == 1
-        encode(TEXTS, replace(root, encoder=make_model(tmp_path / "other", weights=b"others")), "a set")
+        encode(TEXTS, replace(root, encoder=write_model(tmp_path / "other", weights=b"others")), "a set")
         for texts in ([*TEXTS, "more"], TEXTS[::-1], ["".join(TEXTS[:2]), *TEXTS[2:]]):
             encode(texts, root, "a set")
         assert len(stored_in(root)) == 5
@@ -139,16 +136,14 @@ class TestTrouble:
         assert len(encoded) == len(TEXTS) - 12
         assert said[-1].startswith("a set: 9 of 21 documents encoded in ")
 
-    def test_a_chunk_that_is_not_whole_is_made_again(
-        self, root: DataRoot, encoded: list[str], as_vectors: AsVectors
-    ) -> None:
+    def test_a_chunk_that_is_not_whole_is_made_again(self, root: DataRoot, encoded: list[str]) -> None:
         encode(TEXTS, root, "a set")
         folder = stored_in(root)[0].parent
         (folder / "embedding.npy").unlink()
         for name, content in (("chunk-00000000.npy", b"\x93NUMPY"), ("chunk-00000004.npy", b"")):
             (folder / name).write_bytes(content)
         np.save(folder / "chunk-00000008.npy", np.zeros((3, 384), dtype=np.float32))
-        assert np.array_equal(encode(TEXTS, root, "a set"), as_vectors(TEXTS))
+        assert np.array_equal(encode(TEXTS, root, "a set"), vectors_of(TEXTS))
 
     @pytest.mark.parametrize("content", [b"", b"\x93NUMPY"])
     def test_embeddings_that_are_damaged(self, root: DataRoot, encoded: list[str], content: bytes) -> None:

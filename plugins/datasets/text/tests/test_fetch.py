@@ -12,16 +12,12 @@ import huggingface_hub
 import pyarrow as pa
 import pytest
 from made_archives import tar_gz
-from pubench_datasets_text import pubench_datasets
 from pyarrow import parquet
-from refusals import refusal
+from refusals import refusal, source
 from sklearn.datasets import _twenty_newsgroups as sklearn_20news
 from sklearn.datasets._base import RemoteFileMetadata
 
 from pubench_core.data.dataset import ClassData, DataRoot
-from pubench_core.data.source import source_of
-
-INFOS = {info.key: info for info in pubench_datasets()}
 
 
 @pytest.fixture
@@ -36,12 +32,8 @@ def source_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return path
 
 
-def fetch(key: str, root: DataRoot) -> None:
-    source_of(INFOS[key]).fetch(root)
-
-
 def failed(key: str, root: DataRoot) -> str:
-    return refusal(lambda: fetch(key, root))
+    return refusal(lambda: source(key).fetch(root))
 
 
 @pytest.mark.usefixtures("encoded")
@@ -56,7 +48,7 @@ class TestNewsgroups:
             assert (label, total) == ("downloading 20news-bydate.tar.gz", source_file.stat().st_size)
             yield steps.append
 
-        fetch("20news", replace(root, progress=progress))
+        source("20news").fetch(replace(root, progress=progress))
         assert sum(steps) == source_file.stat().st_size
         assert [path.name for path in (root.path / "20news").iterdir()] == ["20news-bydate.tar.gz"]
         assert read("20news").y.tolist() == [4]
@@ -84,7 +76,7 @@ class TestImdb:
             return local_dir
 
         monkeypatch.setattr(huggingface_hub, "snapshot_download", download)
-        fetch("imdb", root)
+        source("imdb").fetch(root)
         assert read("imdb").y.tolist() == [0, 1]
         assert [path.name for path in (root.path / "imdb").iterdir()] == ["plain_text"]
 

@@ -11,6 +11,7 @@ from types import ModuleType
 
 import huggingface_hub
 import pytest
+from made_texts import write_model
 from pubench_datasets_text import model
 from pubench_datasets_text.model import find, find_local, fingerprint, fingerprint_in_use
 from refusals import refusal
@@ -18,13 +19,11 @@ from refusals import refusal
 from pubench_core.data.dataset import DataRoot
 from pubench_core.errors import RequestError
 
-Make = Callable[..., Path]
-
 
 @pytest.fixture
-def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, make_model: Make, hub_cache: Path) -> Path:
+def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, hub_cache: Path) -> Path:
     """An installed package that brings the model."""
-    folder = make_model(tmp_path / "packaged")
+    folder = write_model(tmp_path / "packaged")
     module = ModuleType("a_package_with_a_model")
     module.get_model_path = lambda: folder  # type: ignore[attr-defined]
     module.__spec__ = __import__("importlib.machinery").machinery.ModuleSpec("a_package_with_a_model", None)
@@ -41,12 +40,12 @@ def no_network(monkeypatch: pytest.MonkeyPatch) -> None:
 class TestOrder:
     @pytest.mark.usefixtures("no_network")
     def test_the_user_s_then_the_cache_s_then_the_package_s(
-        self, root: DataRoot, tmp_path: Path, package: Path, put_in_hub_cache: Callable[[], Path], make_model: Make
+        self, root: DataRoot, tmp_path: Path, package: Path, put_in_hub_cache: Callable[[], Path]
     ) -> None:
         assert find(root).folder == package
         cached = put_in_hub_cache()
         assert (find(root).folder, find(root).revision) == (cached, "0123abc")
-        own = make_model(tmp_path / "own")
+        own = write_model(tmp_path / "own")
         assert find(replace(root, encoder=own)).folder == own
 
     def test_a_half_downloaded_model_is_passed_over(
@@ -56,13 +55,13 @@ class TestOrder:
         assert find(root).folder == package
 
     def test_download_comes_last(
-        self, root: DataRoot, tmp_path: Path, hub_cache: Path, make_model: Make, monkeypatch: pytest.MonkeyPatch
+        self, root: DataRoot, tmp_path: Path, hub_cache: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         downloaded = []
 
         def download(name: str, **_: object) -> str:
             downloaded.append(name)
-            return str(make_model(tmp_path / "0123abc"))
+            return str(write_model(tmp_path / "0123abc"))
 
         monkeypatch.setattr(huggingface_hub, "snapshot_download", download)
         assert find_local(root) is None
@@ -100,9 +99,9 @@ class TestOrder:
     ],
 )
 def test_a_path_of_the_user_s_that_is_no_model(
-    root: DataRoot, tmp_path: Path, make_model: Make, spoil: Callable[[Path], None], words: str
+    root: DataRoot, tmp_path: Path, spoil: Callable[[Path], None], words: str
 ) -> None:
-    folder = make_model(tmp_path / "own")
+    folder = write_model(tmp_path / "own")
     spoil(folder)
     line = refusal(lambda: find_local(replace(root, encoder=folder)))
     assert line.startswith(f"execution.encoder={folder} {words}")
@@ -110,15 +109,13 @@ def test_a_path_of_the_user_s_that_is_no_model(
 
 
 @pytest.fixture
-def found(tmp_path: Path, make_model: Make) -> model.SentenceModel:
-    return model.SentenceModel(make_model(tmp_path / "own"), "a test")
+def found(tmp_path: Path) -> model.SentenceModel:
+    return model.SentenceModel(write_model(tmp_path / "own"), "a test")
 
 
 class TestFingerprint:
-    def test_changes_with_what_decides_and_with_nothing_else(
-        self, tmp_path: Path, make_model: Make, found: model.SentenceModel
-    ) -> None:
-        other = model.SentenceModel(make_model(tmp_path / "other"), "a test")
+    def test_changes_with_what_decides_and_with_nothing_else(self, tmp_path: Path, found: model.SentenceModel) -> None:
+        other = model.SentenceModel(write_model(tmp_path / "other"), "a test")
         before = fingerprint(found, tmp_path / "cache")
         assert fingerprint(other, tmp_path / "cache") == before
         (tmp_path / "file").write_text("in the way")
@@ -160,9 +157,9 @@ class TestFingerprint:
             find(replace(root, offline=True))
 
     def test_the_fingerprint_of_the_user_s_encoder_is_not_the_default(
-        self, root: DataRoot, tmp_path: Path, make_model: Make, hub_cache: Path
+        self, root: DataRoot, tmp_path: Path, hub_cache: Path
     ) -> None:
-        own = replace(root, encoder=make_model(tmp_path / "own"))
+        own = replace(root, encoder=write_model(tmp_path / "own"))
         model.remember_as_last(own, fingerprint_in_use(own))
         with pytest.raises(RequestError, match="is not on this machine"):
             fingerprint_in_use(replace(root, offline=True))

@@ -6,24 +6,21 @@ import importlib.util
 import os
 import socket
 import warnings
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
-from pubench_datasets_text import pubench_datasets
+from made_texts import write_model
 from pubench_datasets_text.encoder import encode, loaded
 from pubench_datasets_text.model import SentenceModel, find_local
 from pubench_datasets_text.source import EMBEDDINGS, TextSource
-from refusals import refusal
+from refusals import refusal, source
 
 from pubench_core.data.dataset import DataRoot, user_cache
-from pubench_core.data.source import source_of
 from pubench_core.data.store import open_dataset
 
-INFOS = {info.key: info for info in pubench_datasets()}
 #: Posts in each of the seven groups of the by-date version.
 GROUPS = {"train": [480, 2936, 585, 2389, 2373, 599, 1952], "test": [319, 1955, 390, 1590, 1579, 398, 1301]}
 
@@ -43,7 +40,7 @@ def encoder_here() -> SentenceModel:
 
 @pytest.mark.parametrize("key", ["20news", "imdb"])
 def test_real_sets_have_the_published_counts_as_unit_rows(data_root: DataRoot, key: str) -> None:
-    data = open_dataset(source_of(INFOS[key]), data_root, preprocess="l2").data
+    data = open_dataset(source(key), data_root, preprocess="l2").data
     rows = {"20news": (11_314, 7_532), "imdb": (25_000, 25_000)}[key]
     assert data.x_test is not None
     assert data.y_test is not None
@@ -60,12 +57,12 @@ class TestRealEncoder:
         self, data_root: DataRoot, encoder_here: SentenceModel
     ) -> None:
         """Those of IMDb have a pinned checksum as well."""
-        source = source_of(INFOS["20news"])
-        assert isinstance(source, TextSource)
-        files = source.locate(data_root)
+        found = source("20news")
+        assert isinstance(found, TextSource)
+        files = found.locate(data_root)
         if files[-1].name != EMBEDDINGS:
             pytest.skip(f"no {EMBEDDINGS} next to the texts")
-        texts = source.corpus(files[:-1], data_root).texts
+        texts = found.corpus(files[:-1], data_root).texts
         rows = np.random.default_rng(7).choice(len(texts), 6, replace=False)
         with np.load(files[-1]) as stored, loaded(encoder_here) as run:
             kept, own = stored["embedding"][rows].astype(np.float32), run([texts[row] for row in rows])
@@ -105,7 +102,7 @@ class TestRealEncoder:
         assert not np.array_equal(long, short)
 
     @pytest.mark.skipif(importlib.util.find_spec("sentence_transformers") is None, reason="not installed")
-    def test_a_model_that_cannot_be_loaded_is_one_line(self, tmp_path: Path, make_model: Callable[..., Path]) -> None:
-        folder = make_model(tmp_path / "own")
+    def test_a_model_that_cannot_be_loaded_is_one_line(self, tmp_path: Path) -> None:
+        folder = write_model(tmp_path / "own")
         line = refusal(lambda: loaded(SentenceModel(folder, "execution.encoder")).__enter__())
         assert line.startswith(f"the sentence encoder in {folder} (from execution.encoder) cannot be loaded: ")

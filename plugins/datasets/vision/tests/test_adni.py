@@ -15,13 +15,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from PIL import Image
-from pubench_datasets_vision import pubench_datasets
 from pubench_datasets_vision.adni import class_of
 from refusals import read_files, refusal
 
 from pubench_core.data.dataset import ClassData
 
-INFO = {info.key: info for info in pubench_datasets()}["adni"]
 CLASSES = ("NonDemented", "VeryMildDemented", "ModerateDemented", "MildDemented")
 #: The names of the public copy, in the order of its own labels.
 HUB = ("Mild_Demented", "Moderate_Demented", "Non_Demented", "Very_Mild_Demented")
@@ -81,7 +79,7 @@ def write_hub(folder: Path) -> None:
 
 
 def read(path: Path, said: list[str] | None = None) -> ClassData:
-    return read_files(INFO, path, said)
+    return read_files("adni", path, said)
 
 
 def refused(path: Path) -> str:

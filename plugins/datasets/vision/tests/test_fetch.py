@@ -10,14 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pubench_datasets_vision import pubench_datasets
-from refusals import refusal
+from refusals import refusal, source
 
 from pubench_core.data.dataset import DataRoot
-from pubench_core.data.source import source_of
 from pubench_core.errors import RequestError
 
-INFOS = {info.key: info for info in pubench_datasets()}
 NAMES = [f"{part}-{kind}-ubyte.gz" for part in ("train", "t10k") for kind in ("images-idx3", "labels-idx1")]
 FILES = {
     "mnist": NAMES,
@@ -82,17 +79,17 @@ class TestEverySet:
         self, tmp_path: Path, network: Network, checksums_agree: None, key: str
     ) -> None:
         said: list[str] = []
-        root, source = root_of(tmp_path, say=said.append), source_of(INFOS[key])
-        source.fetch(root)
+        root = root_of(tmp_path, say=said.append)
+        source(key).fetch(root)
         assert kept(tmp_path) == sorted(f"{key}/{name}" for name in FILES[key])
-        assert {path.name for path in source.locate(root)} == set(FILES[key])
+        assert {path.name for path in source(key).locate(root)} == set(FILES[key])
         assert said == [f"{key}: downloading to {tmp_path / 'root' / key}"]
 
     def test_a_truncated_download_leaves_nothing(self, tmp_path: Path, network: Network, key: str) -> None:
         """The files here have other checksums than the published ones, as a file that was cut short has."""
-        line = refusal(lambda: source_of(INFOS[key]).fetch(root_of(tmp_path)))
+        line = refusal(lambda: source(key).fetch(root_of(tmp_path)))
         assert line.startswith(f"{key} could not be downloaded to {tmp_path / 'root' / key} (")
         assert network.opened
         assert kept(tmp_path) == []
         with pytest.raises(RequestError):
-            source_of(INFOS[key]).locate(root_of(tmp_path))
+            source(key).locate(root_of(tmp_path))

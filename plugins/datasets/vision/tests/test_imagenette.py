@@ -12,14 +12,12 @@ import numpy as np
 import pytest
 from made_archives import tar_gz, write_files
 from PIL import Image
-from pubench_datasets_vision import pubench_datasets
 from pubench_datasets_vision.imagenette import WNIDS
-from refusals import read_files, refusal
+from refusals import read_files, refusal, source
 
 from pubench_core.data.dataset import ClassData, DataRoot
-from pubench_core.data.source import source_of
 
-INFO = {info.key: info for info in pubench_datasets()}["imagenette"]
+INFO = source("imagenette").info
 FOLDER = "imagenette2-160"
 COUNTS = {"train": 2, "val": 1}
 
@@ -59,7 +57,7 @@ def packed(files: dict[str, bytes] = TREE, folder: str = f"{FOLDER}/") -> bytes:
 
 
 def read(path: Path) -> ClassData:
-    return read_files(INFO, path)
+    return read_files(INFO.key, path)
 
 
 def refused(path: Path) -> str:
@@ -131,13 +129,13 @@ def test_torchvision_finds_the_same_images_in_the_same_order_and_an_archive_come
     from torchvision import datasets
 
     write_files(tmp_path / FOLDER, TREE)
-    source, root = source_of(INFO), DataRoot(tmp_path, "a test")
+    found, root = source(INFO.key), DataRoot(tmp_path, "a test")
     theirs = [datasets.Imagenette(tmp_path, split=part, size="160px") for part in COUNTS]
-    assert [str(path) for path in source.locate(root)] == [path for part in theirs for path, _ in part._samples]
+    assert [str(path) for path in found.locate(root)] == [path for part in theirs for path, _ in part._samples]
     assert [names[0] for names in theirs[0].classes] == list(INFO.classes)
     assert theirs[0].wnids == list(WNIDS)
     write_files(tmp_path, {f"{FOLDER}.tgz": packed()})
-    assert source.locate(root) == (tmp_path / f"{FOLDER}.tgz",)
+    assert found.locate(root) == (tmp_path / f"{FOLDER}.tgz",)
 
 
 DAMAGE = {

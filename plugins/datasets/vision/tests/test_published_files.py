@@ -16,14 +16,12 @@ from typing import Any
 import numpy as np
 import pytest
 from made_archives import tar_gz, write_files
-from pubench_datasets_vision import pubench_datasets, usps
+from pubench_datasets_vision import usps
 from pubench_datasets_vision.idx import FashionMnist, Mnist
-from refusals import read_files, refusal
+from refusals import read_files, refusal, source
 
-from pubench_core.data.dataset import ClassData, DataRoot
-from pubench_core.data.source import source_of
+from pubench_core.data.dataset import DataRoot
 
-INFOS = {info.key: info for info in pubench_datasets()}
 Arrays = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 
 
@@ -157,12 +155,8 @@ def published(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr("torchvision.datasets.USPS.split_list", published)
 
 
-def read(key: str, path: Path) -> ClassData:
-    return read_files(INFOS[key], path)
-
-
 def refused(key: str, path: Path) -> str:
-    return refusal(lambda: read(key, path))
+    return refusal(lambda: read_files(key, path))
 
 
 @pytest.mark.parametrize(
@@ -176,7 +170,7 @@ def test_every_form_in_every_place_has_the_same_arrays_and_is_not_unpacked_to_th
     write_files(tmp_path / place, forms[form])
     for name in ("mkdtemp", "mkstemp"):
         monkeypatch.setattr(tempfile, name, lambda *given, **named: pytest.fail("a temporary file was made"))
-    data = read(key, tmp_path)
+    data = read_files(key, tmp_path)
     assert data.x.dtype == arrays[0].dtype
     for found, expected in zip((data.x, data.y, data.x_test, data.y_test), arrays, strict=True):
         assert np.array_equal(found, expected)  # type: ignore[arg-type]
@@ -201,7 +195,7 @@ def test_folders_come_before_archives_and_complete_ones_before_others(
     tmp_path: Path, key: str, files: dict[str, bytes], first: str
 ) -> None:
     write_files(tmp_path, files)
-    assert source_of(INFOS[key]).locate(DataRoot(tmp_path, "a test"))[0] == tmp_path / first
+    assert source(key).locate(DataRoot(tmp_path, "a test"))[0] == tmp_path / first
 
 
 @pytest.mark.parametrize(
@@ -262,7 +256,7 @@ def test_another_file_is_named_with_both_checksums_and_never_opened(
     member = f" (member '{PY}/data_batch_1')" if file == ARCHIVE else ""
     assert refused(key, tmp_path) == (
         f"{tmp_path / key / file}{member} has the {kind} checksum {sums[0]}, the published file {sums[1]}; "
-        f"get it again from {INFOS[key].source}"
+        f"get it again from {source(key).info.source}"
     )
 
 
@@ -270,7 +264,7 @@ def test_torchvision_reads_the_same_digits_up_to_its_256_gray_values(tmp_path: P
     from torchvision.datasets import USPS
 
     write_files(tmp_path, LIBSVM)
-    data, theirs = read("usps", tmp_path), USPS(tmp_path, train=True)
+    data, theirs = read_files("usps", tmp_path), USPS(tmp_path, train=True)
     assert theirs.targets == data.y.tolist()
     assert np.abs(data.x[:, 0] * 255 - theirs.data).max() <= 1.001
 
@@ -296,7 +290,7 @@ def test_torchvision_reads_the_same_digits_up_to_its_256_gray_values(tmp_path: P
 def test_real_sets_have_the_published_counts_and_statistics(
     real: DataRoot, key: str, shape: tuple[int, ...], train: list[int], test: list[int]
 ) -> None:
-    data = read(key, real.path)
+    data = read_files(key, real.path)
     assert data.x_test is not None
     assert data.y_test is not None
     assert (data.x.shape, data.x_test.shape) == ((sum(train), *shape), (sum(test), *shape))

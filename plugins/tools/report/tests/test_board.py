@@ -208,6 +208,7 @@ def test_the_smallest_difference_is_half_the_interval_of_a_pair_over_resamples()
 def test_what_would_tell_two_methods_apart_grows_with_the_square_of_their_spread() -> None:
     """One better by 4 on one data set and worse by 3 on the other: 0.5 points, an interval of 3.5 to each side."""
     found = ranked({"d1": {"a": [84.0] * 3, "b": [80.0] * 3}, "d2": {"a": [80.0] * 3, "b": [83.0] * 3}})
+    assert [place.first for place in found.places] == pytest.approx([0.75, 0.25], abs=0.05)  # unless d2 is drawn twice
     first, second = apart(found)
     assert first.startswith("1 of 1 pair of methods cannot be told apart here: differences below about 3.5 points")
     needed = math.ceil(2 * (3.5 / 0.5) ** 2)
@@ -262,28 +263,6 @@ def test_the_headline_of_the_committed_rows_is_what_a_calculation_by_hand_gives(
         then = min(below, key=lambda method: best[1 - left] - fmean(values[method][1 - left]))
         assert (f"Without {name} it would be" in limits) is (then != first)
     assert f"{len(below)} of " in text_of(index, "setting")
-
-
-def test_the_shares_of_the_headline_are_those_of_another_resampling(index: Path) -> None:
-    """20,000 resamples of data sets and then seeds by numpy's generator, within four points of the page's 1,000."""
-    values = {name: of for name, of in by_hand().items() if not name.startswith(("naive", "pn"))}
-    table = np.array(list(values.values()))  # (methods, data sets, seeds)
-    best = table.mean(axis=2).max(axis=0)
-    rng, counts = np.random.default_rng(1), np.zeros(len(values))
-    for _ in range(20_000):
-        data = rng.integers(2, size=2)
-        drawn = [table[:, d, rng.integers(3, size=3)].mean(axis=1) - best[d] for d in data]
-        total = np.mean(drawn, axis=0)
-        counts += (total >= total.max() - 1e-9) / (total >= total.max() - 1e-9).sum()
-    shares = {name: 100 * float(count) / 20_000 for name, count in zip(values, counts, strict=True)}
-    said = text_of(index, "headline")
-    names = {"it comes first in": "pu-bagging base=forest", "PU bagging, trees": "pu-bagging", "PUbN": "pubn"}
-    order = sorted(shares, key=lambda name: -shares[name])
-    assert order[:3] == list(names.values())
-    for words, key in names.items():
-        found = re.search(rf"{words} (\d+) %", said)
-        assert found is not None, said
-        assert abs(int(found[1]) - shares[key]) <= 4, (words, shares[key])
 
 
 def test_the_front_page_is_small_and_names_no_folder_of_the_machine(index: Path) -> None:

@@ -9,10 +9,11 @@ import numpy as np
 import pandas as pd
 import pytest
 from pubench_datasets_tabular.disdat.groups import GROUPS, MD5
+from refusals import source
 
 from pubench_cli.inventory import availability_of
 from pubench_core.data.dataset import DataRoot, PNDataset, PUTasks, task_of
-from pubench_core.data.source import DataSource, source_of
+from pubench_core.data.source import source_of
 from pubench_core.data.store import open_dataset
 from pubench_core.errors import RequestError
 from pubench_core.plugins.info import DatasetInfo
@@ -21,10 +22,6 @@ from pubench_core.plugins.registry import registry
 Change = Callable[[str, Callable[[pd.DataFrame], pd.DataFrame]], None]
 #: Rows of a background, and of a survey, in the small files; nsw14 has 15 records.
 BACKGROUND, SITES = 40, 12
-
-
-def source(address: str) -> DataSource:
-    return source_of(registry().find(DatasetInfo, address))
 
 
 def opened(address: str, root: DataRoot) -> PNDataset:
