@@ -146,12 +146,6 @@ def test_help_shows_an_example_that_works(pubench_within: Run, command: tuple[st
     assert pubench_within(*example).returncode == 0
 
 
-def test_without_a_command_the_help_is_shown_and_nothing_is_wrong(pubench: Run) -> None:
-    done = pubench()
-    assert "Usage: pubench" in done.stdout
-    assert "error" not in done.stderr
-
-
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_the_script_of_a_shell_is_printed(pubench: Run, shell: str) -> None:
     done = pubench("--show-completion", shell, env={"_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "1"})

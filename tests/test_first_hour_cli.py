@@ -114,12 +114,9 @@ class TestJson:
     @pytest.mark.parametrize(
         "words",
         [
-            ("list", "methods"),
-            ("info", "nnpu"),
             ("doctor",),
             ("doctor", "nnpu"),
             ("list", "datasets", "--here"),
-            ("info", "digits"),
             ("data", "fetch", "digits"),
             ("data", "remove", "digits"),
             ("data", "check", "my.csv"),
@@ -445,7 +442,6 @@ class TestSeeds:
     @pytest.mark.parametrize(
         ("more", "words"),
         [
-            (("--seeds", "0"), "a number from 1 to 10000"),
             (("--seeds", "many"), "got 'many'"),
             (("--seeds", "2,2"), "a list of different seeds"),
             (("--seeds", "3", "--seed", "4"), "--seeds 3 and --seed exclude each other"),

@@ -18,7 +18,6 @@ ROOT = repository.ROOT
 SCRIPT = ROOT / ".ci" / "metadata.py"
 MANIFESTS = [ROOT / "pyproject.toml", *sorted(ROOT.glob("pubench_*/pyproject.toml"))]
 MANIFESTS += sorted(ROOT.glob("plugins/*/*/pyproject.toml"))
-MEMBERS = [manifest.parent for manifest in MANIFESTS[1:]]
 PROVIDED = "pubench_core/src/pubench/provided.json"
 FACE = "pubench_core/src/pubench/__init__.py"
 ALL, NNPU = "pyproject.toml", "plugins/methods/nnpu/pyproject.toml"

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import tarfile
-import zipfile
 from pathlib import Path
 from types import ModuleType
 
@@ -55,19 +54,7 @@ def test_a_wheel_that_lacks_something_is_found(wheels: ModuleType, built: Path, 
         wheels.check_built(tmp_path)
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "words"),
-    [
-        ("License-Expression: MIT", "License-Expression: Apache-2.0", "the license is Apache-2.0"),
-        ("Description-Content-Type: text/markdown", "Description-Content-Type: text/x-rst", "is not markdown"),
-        ("Requires-Dist: pubench-core[train]<2,>=1.0", "Requires-Dist: pubench-core[train]>=1.0", "two bounds"),
-    ],
-)
-def test_metadata_that_are_not_right_are_refused(
-    wheels: ModuleType, built: Path, old: str, new: str, words: str
-) -> None:
-    with zipfile.ZipFile(next(built.glob("pubench_nnpu-*.whl"))) as wheel:
-        text = wheel.read(next(name for name in wheel.namelist() if name.endswith("METADATA"))).decode()
-    assert old in text
-    with pytest.raises(SystemExit, match=words):
-        wheels.check_metadata("pubench-nnpu", text.replace(old, new).encode())
+def test_a_first_party_package_without_two_bounds_is_refused(wheels: ModuleType) -> None:
+    text = b"Metadata-Version: 2.4\nName: a\nVersion: 1\nRequires-Dist: pubench-core[train]>=1.0\n"
+    with pytest.raises(SystemExit, match="two bounds"):
+        wheels.check_metadata("a", text)

@@ -67,10 +67,12 @@ def with_criterion(name: str, found: CriterionResult) -> dict[str, CriterionResu
 
 
 def test_measures_are_per_cent_and_the_chosen_criterion_is_marked(capsys: pytest.CaptureFixture[str]) -> None:
+    """The mark is the result's and not the spec's: a stored result may be shown under another criterion."""
     lines = printed(capsys)
     assert lines[2].split() == ["pa", "1", "1.2500", "75.00", "50.00", "100.00", "66.67", "70.00", "87.50"]
-    assert [line[0] for line in lines[2:6]] == [" ", ">", " ", " "]
     assert lines[4].split()[:2] == ["f1", "(oracle)"]
+    for selected, marks in (("pauc", " >  "), ("last", "   >")):
+        assert [line[0] for line in printed(capsys, selected=selected)[2:6]] == [*marks]
 
 
 def test_by_itself_a_run_prints_what_names_it_with_an_oracle_and_the_last_epoch(
@@ -82,12 +84,6 @@ def test_by_itself_a_run_prints_what_names_it_with_an_oracle_and_the_last_epoch(
         ["f1", "(oracle)", "2", "0.6000", "75.00", "66.67", "87.50"],
         ["last", "4", "75.00", "66.67", "87.50"],
     ]
-
-
-def test_the_mark_is_the_result_s_and_not_the_spec_s(capsys: pytest.CaptureFixture[str]) -> None:
-    """A stored result that is shown under another criterion."""
-    lines = printed(capsys, selected="last")
-    assert [line[0] for line in lines[2:6]] == [" ", " ", " ", ">"]
 
 
 def test_a_measure_without_a_value_is_a_dash(capsys: pytest.CaptureFixture[str]) -> None:
@@ -121,27 +117,16 @@ def test_an_oracle_is_marked_in_the_title_and_below(capsys: pytest.CaptureFixtur
     assert "oracle: this method was granted the true labels" in lines
 
 
-def test_costs_and_the_record_come_last(capsys: pytest.CaptureFixture[str]) -> None:
+def test_costs_and_the_record_if_there_is_one_come_last(capsys: pytest.CaptureFixture[str]) -> None:
     lines = printed(capsys)
     costs = " ".join(lines[6:])
-    for words in (
-        "3 epochs",
-        "1.3 s in all",
-        "0.27 s per epoch",
-        "0.23 s training",
-        "3 MiB peak resident",
-        "1 threads",
+    words = ("3 epochs", "1.3 s in all", "0.27 s per epoch", "0.23 s training", "3 MiB peak resident", "1 threads")
+    assert [each for each in words if each not in costs] == []
+    for folder, shown in (
+        (Path("my [bold]results[/]/abc"), "my [bold]results[/]/abc"),
+        (None, "none could be written"),
     ):
-        assert words in costs
-    assert lines[-1] == "record: results/abc"
-
-
-def test_a_result_that_could_not_be_recorded_says_so(capsys: pytest.CaptureFixture[str]) -> None:
-    assert printed(capsys, folder=None)[-1] == "record: none could be written"
-
-
-def test_a_folder_with_brackets_is_printed_as_it_is(capsys: pytest.CaptureFixture[str]) -> None:
-    assert printed(capsys, folder=Path("my [bold]results[/]/abc"))[-1] == "record: my [bold]results[/]/abc"
+        assert printed(capsys, folder=folder)[-1] == f"record: {shown}"
 
 
 @pytest.mark.parametrize("own", [False, True])

@@ -139,27 +139,19 @@ def test_counts_and_depths_of_a_tree(case: Case) -> None:
 
 
 @VECTORS.cases("tree.*")
-def test_risk_reductions_and_importances_of_a_tree(case: Case) -> None:
+def test_risk_reductions_thresholds_and_importances_of_a_tree(case: Case) -> None:
     replay = Replay(case)
     for node, _, rows in replay.nodes():
         feature = int(replay.tree["feature"][node])
         if feature >= 0:
             k_p, k_u = replay.counts(rows)
             threshold = float(replay.tree["threshold"][node])
+            low, high = cut_range(*gather(replay.columns[feature], rows, np.empty(len(rows))))
+            assert low - TOLERANCE <= threshold <= high + TOLERANCE
             children = try_cut(replay.columns[feature][rows], k_p, threshold, replay.risk)[2]
             replay.tree["reduction"][node] = node_risk(k_p, k_u, replay.risk) - children
     forest = Forest([replay.tree], len(replay.columns))
     case.expect(risk_reduction=replay.tree["reduction"], importance=forest.importances)
-
-
-@VECTORS.cases("tree.*")
-def test_every_threshold_of_a_tree_lies_in_its_range(case: Case) -> None:
-    replay = Replay(case)
-    for node, _, rows in replay.nodes():
-        feature = int(replay.tree["feature"][node])
-        if feature >= 0:
-            low, high = cut_range(*gather(replay.columns[feature], rows, np.empty(len(rows))))
-            assert low - TOLERANCE <= replay.tree["threshold"][node] <= high + TOLERANCE
 
 
 @VECTORS.cases("tree.*")
