@@ -129,8 +129,8 @@ def test_every_mean_and_gain_of_a_boards_site_is_that_of_its_rows(folder: Path, 
         runs = {name: re.findall(r'id="r-(\w+)"', part) for name, part in zip(parts[::2], parts[1::2], strict=True)}
         for criterion, shown in setting["shown"]["accuracy"].items():
             cells = []
-            for _, _, name, *_ in setting["cells"]:
-                known = {seeds[run]: accuracy.get((criterion, run)) for run in runs.get(name, ())}
+            for _, _, number, *_ in setting["cells"]:
+                known = {seeds[run]: accuracy.get((criterion, run)) for run in runs.get(f"c{number}", ())}
                 cells.append({seed: value for seed, value in known.items() if value == value and value is not None})
             for mine, value in zip(cells, shown["cells"], strict=True):
                 assert (

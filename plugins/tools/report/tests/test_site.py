@@ -421,6 +421,11 @@ def test_runs_with_other_settings_than_their_preset_are_marked(tmp_path: Path) -
     assert marked == [said]  # on Fashion-MNIST, not on two other data sets
     assert len(re.findall(r">\d\d\.\d\d<", row)) == 3
     assert list(_first_setting(index)["departs"].values()).count(said) == 1
+    head, *rows = ROWS.with_name("study-teisseyre2025.csv").read_text("utf-8").splitlines()
+    mine = [row for row in rows if ",sar-em,teisseyre2025/yeast," in row and ",official," in row]
+    (tmp_path / "sar-em.csv").write_text("\n".join([head, *mine]), "utf-8")
+    index = pubench.site([tmp_path / "sar-em.csv"], tmp_path / "other").read_text()
+    assert _first_setting(index)["departs"] == {}  # a run has defaults of the base besides what the preset says
 
 
 def _first_setting(index: str) -> dict[str, Any]:
@@ -451,7 +456,7 @@ def test_a_cell_has_one_number_on_every_page(tmp_path: Path) -> None:
     index = pubench.site(stored(tmp_path / "results", made), tmp_path / "site")
     first = _first_setting(text_of(index))
     values = first["shown"][first["measure"]][first["criterion"]]["cells"]
-    mine = {cell[2]: f"{value[0]:.2f}" for cell, value in zip(first["cells"], values, strict=True)}
+    mine = {f"c{cell[2]}": f"{value[0]:.2f}" for cell, value in zip(first["cells"], values, strict=True)}
     assert sorted(value[1] for value in values) == [3, 3, 3, 3, 3, 5]
     for page in (first["page"], "data-*.html", "method-*.html"):
         found = "".join(map(text_of, index.parent.glob(page)))

@@ -376,10 +376,17 @@ def _departures(runs: Sequence[tuple[str, str, RunSpec]]) -> dict[tuple[str, str
             continue
         said = [] if name == presets[row].most_common(1)[0][0] else [f"preset={name}"]
         for setting, usual in infos[key].presets[name].resolve(spec.data.key).items():
-            mine, theirs = (_as_json(value) for value in (spec.method.config.get(setting, usual), usual))
-            if mine != theirs:
-                said.append(f"{in_short(setting, mine)} instead of {in_short(setting, theirs).partition('=')[2]}")
+            if not _has(mine := spec.method.config.get(setting, usual), usual):
+                theirs = in_short(setting, _as_json(usual)).partition("=")[2]
+                said.append(f"{in_short(setting, _as_json(mine))} instead of {theirs}")
         said = [text for text in said if text.partition(" instead")[0] not in row]
         if said:
             found[row, column] = ", ".join(said)
     return found
+
+
+def _has(value: object, usual: object) -> bool:
+    """Whether a value is as a preset says: of a mapping, what the preset names. Defaults fill the rest."""
+    if isinstance(usual, Mapping) and isinstance(value, Mapping):
+        return all(key in value and _has(value[key], of) for key, of in usual.items())
+    return _as_json(value) == _as_json(usual)

@@ -27,7 +27,6 @@ from ..ranking import (
     LEAST_SEEDS,
     LEVEL,
     RESAMPLES,
-    Counted,
     Ranking,
     changes,
     gain_sentences,
@@ -68,10 +67,6 @@ class View:
         counted_there = model.counts(setting).columns
         columns = sorted(setting.columns, key=lambda column: column.label not in counted_there)
         return cls(model, replace(setting, columns=tuple(columns)), title, page, names, column_names(columns), **more)
-
-    @property
-    def counts(self) -> Counted:
-        return self.model.counts(self.setting)
 
     @cached_property
     def rows(self) -> list[str]:
@@ -135,8 +130,7 @@ class View:
         """Accuracy of one answer for all test rows of each data set, in percent, as measures of its runs imply it."""
 
         def on(column: ProblemColumn) -> float | None:
-            cells = [self.model.grid.cell(row, column.label) for row in self.rows]
-            tests = [run.test for cell in cells for run in cell.runs.values()]
+            tests = [run.test for row in self.rows for run in self.model.grid.cell(row, column.label).runs.values()]
             known = [[of.get(name) or 0.0 for name in ("accuracy", "precision", "recall")] for of in tests]
             shares = [share_of_positives(*of) for of in known if all(of) and of[0] < 1]
             share = statistics.median(shares) if shares else 0.0
@@ -231,7 +225,7 @@ def _shown_by(view: View, measure: ShownMeasure, criterion: str, setting: Mappin
     """Cells, ranking and sentences by a measure at the epoch that a criterion chose."""
     rows, of = view.rows, view.model.cells(measure, criterion)
     labels = [column.label for column in view.setting.columns]
-    ranking = view.ranking(criterion, measure)
+    ranking, counts = view.ranking(criterion, measure), view.model.counts(view.setting)
     values = view.model.points(view.setting, measure, criterion)
     over = view.references[: None if (measure, criterion) == (view.model.measure, view.model.criterion) else 1]
     cells: list[list[Any] | int] = []
@@ -241,11 +235,10 @@ def _shown_by(view: View, measure: ShownMeasure, criterion: str, setting: Mappin
         if cell.mean is None:
             cells.append(0)
             continue
-        mean, full = measure.points(cell.mean), view.counts.has(labels[c], cell.values)
-        spread = [] if cell.std is None else [measure.points(cell.std)]
-        cells.append([mean, len(cell.values), int(full), cell.alike, *spread])
+        mean, full = measure.points(cell.mean), counts.has(labels[c], cell.values)
+        cells.append(_short(mean, len(cell.values), measure.points(cell.std or 0.0), cell.alike, int(not full)))
         ranked = not (measure.unranked or cell.alike or rows[r] in view.model.grid.apart)
-        if full and ranked and len(view.counts.seeds[labels[c]]) >= LEAST_SEEDS:
+        if full and ranked and len(counts.seeds[labels[c]]) >= LEAST_SEEDS:
             best[c] = max(mean, best.get(c, mean))
     return {
         "cells": cells,
@@ -263,6 +256,11 @@ def _shown_by(view: View, measure: ShownMeasure, criterion: str, setting: Mappin
     }
 
 
+def _short(*values: Any) -> list[Any]:
+    """Without the zeros at its end, which the page's script puts back: most of 4,000 lists of a board have some."""
+    return [*values[: max((k for k, one in enumerate(values, 1) if one != 0), default=0)]]
+
+
 def _gains(view: View, over: str, values: Values, setting: Mapping[str, Any]) -> dict[str, Any]:
     """Gains over a row by cell and by row, and what is said of them. ``values``: in points."""
     sources = {column.label: column.spec.data.key for column in view.setting.columns}
@@ -274,7 +272,7 @@ def _gains(view: View, over: str, values: Values, setting: Mapping[str, Any]) ->
     says = gain_sentences(said, view.names[over], view.sources)
     return {
         "over": rows.index(over),
-        "cells": [0 if one is None else [round(one.difference, 2), one.n, int(is_sure(one))] for one in cells],
+        "cells": [0 if one is None else _short(round(one.difference, 2), one.n, int(is_sure(one))) for one in cells],
         "rows": [[rows.index(row), round(m.points, 2), m.ahead, m.behind, m.data] for row, m in means.items()],
         "said": says,
     }
@@ -300,6 +298,7 @@ def sentences(view: View, measure: ShownMeasure, criterion: str) -> dict[str, st
 
 def _setting(view: View, pages: Mapping[str, str]) -> dict[str, Any]:
     grid, model, rows, columns = view.model.grid, view.model, view.rows, view.setting.columns
+    counted_there = model.counts(view.setting).columns
     cells: list[list[Any]] = []
     departs: dict[int, str] = {}
     for (r, row), (c, column) in product(enumerate(rows), enumerate(columns)):
@@ -307,7 +306,7 @@ def _setting(view: View, pages: Mapping[str, str]) -> dict[str, Any]:
         if of.seeds:
             if text := grid.departures.get(place):
                 departs[len(cells)] = text
-            cells.append([r, c, model.grid.ids.get(place, ""), len(of.runs), *view.seconds(row, column)])
+            cells.append(_short(r, c, int(grid.ids.get(place, "c0")[1:]), len(of.runs), *view.seconds(row, column)))
 
     def typical(row: str) -> list[float | int | None]:
         """Median over data sets of its seconds, and whether any run shared the machine."""
@@ -332,9 +331,9 @@ def _setting(view: View, pages: Mapping[str, str]) -> dict[str, Any]:
         "title": view.title,
         "tip": view.setting.words,
         "page": view.page,
-        "runs": sum(runs for *_, runs, _, _ in cells),
+        "runs": sum(runs for _, _, _, runs, *_ in cells),
         "columns": [
-            {"name": view.columns[c.label], "tip": c.label, "counts": c.label in view.counts.columns} for c in columns
+            {"name": view.columns[c.label], "tip": c.label, "counts": c.label in counted_there} for c in columns
         ],
         "rows": [described(row) for row in rows],
         "folded": [k for k, row in enumerate(rows) if row in view.folded],

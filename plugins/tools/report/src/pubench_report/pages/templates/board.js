@@ -21,10 +21,10 @@ const visibleRow = (row) => (!state.family || row.family === state.family) && (!
 function shownBy(s, criterion) {
   const found = s.shown[state.measure][criterion], cells = s.rows.map(() => s.columns.map(() => null));
   const against = found.gains.find((one) => s.rows[one.over].key === state.over) || found.gains[0];
-  s.cells.forEach(([r, c, id, runs, seconds, shared], k) => {
-    const [mean, n, full, alike, spread] = found.cells[k] || [null, 0, 0, 0];
+  s.cells.forEach(([r, c, number, runs, seconds = 0, shared = 0], k) => {
+    const [mean, n = 0, spread = 0, alike = 0, part = 0] = found.cells[k] || [null];
     const gain = against && r !== against.over ? against.cells[k] : null;
-    cells[r][c] = { mean, n, full, alike, spread, runs, seconds, shared, gain, link: id ? `${s.page}#${id}` : "", departs: s.departs[k] || "" };
+    cells[r][c] = { mean, n, part, alike, spread, runs, seconds, shared, gain, link: number ? `${s.page}#c${number}` : "", departs: s.departs[k] || "" };
   });
   const places = found.places.map(([r, rank, below, low, high, first, level]) => ({ r, name: s.rows[r].name, rank, below, low, high, first, level }));
   const gains = state.show && against ? new Map(against.rows.map(([r, points, ahead, behind, data]) => [r, { points, ahead, behind, data }])) : null;
@@ -52,7 +52,7 @@ function cellHtml(s, row, c, cell, best, now) {
   const alone = now.alone.length && now.alone[c] !== null && cell.mean <= now.alone[c]; // no better than one answer for all rows
   const value = cell.mean, n = cell.n, few = n < 3 ? `<sup> ${n}</sup>` : "", all = cell.alike === cell.runs;
   const shade = best === null || cell.alike || alone || now.gains ? 0 : 0.55 * Math.max(0, 1 - Math.max(0, best - value) / 12);
-  const isBest = best !== null && !row.kind && !cell.alike && !alone && cell.full && value >= best - EQUAL;
+  const isBest = best !== null && !row.kind && !cell.alike && !alone && !cell.part && value >= best - EQUAL;
   const text = all ? `<span class="x">✕ ${fixed(value)}</span>` : isBest ? `<b>${fixed(value)}</b>` : fixed(value);
   const tip = `${value.toFixed(2)} over ${many(n, "seed")}${cell.alike ? `, ${cell.alike} decide every row alike` : ""}${cell.departs ? `; ${cell.departs}` : ""}`;
   return `<td class="c" data-v="${value}"${shade ? ` style="--a:${shade.toFixed(2)}"` : ""} title="${plain(tip)}">${link(text)}${cell.departs ? "*" : ""}${few}</td>`;
@@ -239,7 +239,7 @@ function arrive() {
 const cellName = (s, r, c) => `${s.rows[r].key} on ${s.columns[c].tip}`; // in the address
 function drawer(r, c) {
   const s = here(), row = s.rows[r], cell = shownBy(s, state.criterion).cells[r][c];
-  const value = cell.mean === null ? "no value" : `${cell.mean.toFixed(2)}${cell.spread === undefined ? "" : ` ± ${cell.spread.toFixed(2)}`} over ${many(cell.n, "seed")}`;
+  const value = cell.mean === null ? "no value" : `${cell.mean.toFixed(2)}${cell.n < 2 ? "" : ` ± ${cell.spread.toFixed(2)}`} over ${many(cell.n, "seed")}`;
   openDrawer(`${row.name} on ${s.columns[c].name}`,
     `<p>${plain(measureName(s))}: ${value}${cell.alike ? `; <span class="x">${cell.alike} of ${many(cell.runs, "run")} decide every row alike</span>` : ""}` +
     `${cell.seconds === null ? "" : `; ${duration(cell.seconds)} s per run`}.</p>` +
