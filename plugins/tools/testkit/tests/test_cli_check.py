@@ -5,23 +5,21 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
+from printed import Run
 from pubench_testkit.cli import print_report
 from pubench_testkit.conformance import CHECKS, Finding
 from refusals import error_line
 
 from pubench_cli.console import out
 
-Run = Callable[..., Any]
 Make = Callable[..., Path]
 
 DOUBLES = Path(__file__).parents[4] / "tests" / "doubles"
 #: Of the doubles, the one that draws from the system. Their module imports torch.
 RESTLESS = """
 from pubench_core import hookimpl
-from refusals import error_line
 from pubench_nonconforming import Restless, info_of
 
 @hookimpl
