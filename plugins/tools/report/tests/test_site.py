@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import hashlib
 import html
 import json
@@ -18,6 +17,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
+import pandas
 import pytest
 from browser import WIDTHS, browser, faults, needs_browser
 from made_results import made_failure, made_result
@@ -71,16 +71,12 @@ def text_of(page: Path) -> str:
     return page.read_text(encoding="utf-8")
 
 
-def rows_of(path: Path) -> list[dict[str, str]]:
-    with path.open(newline="") as file:
-        return list(csv.DictReader(file))
+def rows_of(path: Path) -> list[dict[str, Any]]:
+    return pandas.read_csv(path, dtype=str, keep_default_na=False).to_dict("records")
 
 
 def rows_in(path: Path, rows: Sequence[dict[str, str]]) -> Path:
-    with path.open("w", newline="") as file:
-        writer = csv.DictWriter(file, list(rows[0]))
-        writer.writeheader()
-        writer.writerows(rows)
+    pandas.DataFrame(rows).to_csv(path, index=False)
     return path
 
 

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from printed import Run
 from pubench_testkit import scaffold
 from pubench_testkit.conformance import CHECKS, Subject
 from pubench_testkit.conformance.register import check_one
@@ -27,8 +28,6 @@ from pubench_core.engine.resolve_method import method_class
 from pubench_core.errors import PubenchError, RequestError
 from pubench_core.plugins.info import MethodInfo
 from pubench_core.plugins.registry import GROUP, Registry
-
-Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
 ROOT = Path(__file__).parents[4]
 ALL = scaffold.templates()

@@ -6,7 +6,6 @@ import hashlib
 import json
 import re
 import shutil
-import subprocess
 import zipfile
 from collections.abc import Callable
 from operator import methodcaller
@@ -16,6 +15,7 @@ from typing import Any
 import pandas
 import pytest
 from altered import edit_json, list_checksums
+from printed import Run
 from pubench_report.rows.columns import BOARD, types
 from pubench_report.rows.files import Board, read_board
 from pubench_report.rows.record import problem_of
@@ -25,7 +25,6 @@ import pubench
 from pubench_core.errors import RequestError
 
 pytestmark = pytest.mark.filterwarnings("ignore::pubench.PubenchWarning")  # so short a run may decide one-sidedly
-Run = Callable[..., "subprocess.CompletedProcess[str]"]
 ROOT = Path(__file__).parents[4]
 COMMITTED = ROOT / "benchmarks" / "results" / "study-spambase-raw.csv"
 

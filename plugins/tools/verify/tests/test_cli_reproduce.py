@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import gc
-import json
 import shutil
-import subprocess
 from collections.abc import Callable
 from dataclasses import replace
 from operator import methodcaller
@@ -15,14 +13,13 @@ from typing import Any
 import numpy as np
 import pytest
 from altered import edit_json, edit_scores, put
+from printed import Run, one_json
 from pubench_verify.reproduction import Reproduction, compared, reproduced, spec_again
 from refusals import error_line
 
 import pubench
 from pubench_core.records.files import read_scores
 from pubench_core.records.record import read_record
-
-Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
 SHORT = ("--set", "epochs=2", "--no-tracking", "--threads", "1", "--format", "json")
 
@@ -35,22 +32,14 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def record(home: Path, pubench_in: Callable[[Path], Run]) -> Path:
     """Of a run of two epochs."""
-    made = pubench_in(home)("run", "--method", "nnpu", "--data", "digits", "--c", "0.3", *SHORT)
-    assert made.returncode == 0, made.stderr
-    said: dict[str, Any] = json.loads(made.stdout)
-    return home / str(said["record"])
+    made = one_json(pubench_in(home)("run", "--method", "nnpu", "--data", "digits", "--c", "0.3", *SHORT))
+    return home / str(made["record"])
 
 
 @pytest.fixture
 def copy(record: Path, tmp_path: Path) -> Path:
     """The record in a folder of its own, to be changed."""
     return Path(shutil.copytree(record, tmp_path / "results" / record.name))
-
-
-def printed(pubench: Run, *words: Any) -> tuple[int, dict[str, Any]]:
-    done = pubench("reproduce", *words, "--format", "json")
-    assert done.stdout, done.stderr
-    return done.returncode, json.loads(done.stdout)
 
 
 def again(folder: Path, **how: Any) -> Reproduction:
@@ -82,8 +71,7 @@ def test_scores_that_differ_are_measured_and_the_exit_code_is_1(copy: Path, pube
         stored[name][near] -= np.where(stored[name][near] > 0, 0.5, -0.5).astype(stored[name].dtype)
 
     edit_scores(copy, moved)
-    code, found = printed(pubench, copy)
-    assert code == 1
+    found = one_json(pubench("reproduce", copy, "--format", "json"), 1)
     assert not found["identical"]
     assert found["arrays_apart"] == [name]
     mine = f"{result.selected} (epoch {result.chosen.epoch}), test: 3 of {len(arrays[name])} scores differ"
@@ -219,14 +207,12 @@ def test_a_table_is_read_where_it_is_now(tmp_path: Path, pubench_in: Callable[[P
     (mine / "people.csv").write_text(TABLE)
     made = pubench_in(mine)("run", "--method", "nnpu", "--data", "people.csv", "--label-col", "who", "--prior", "0.4",
                             *SHORT)  # fmt: skip
-    assert made.returncode == 0, made.stderr
-    record = mine / json.loads(made.stdout)["record"]
+    record = mine / one_json(made)["record"]
     pubench = pubench_in(elsewhere)
     gone = error_line(pubench("reproduce", record))
     assert "people.csv, which the run read, is not here; name its new place with --data FILE" in gone
     (elsewhere / "moved.csv").write_text(TABLE)
-    code, found = printed(pubench, record, "--data", "moved.csv")
-    assert (code, found["identical"]) == (0, True)
+    assert one_json(pubench("reproduce", record, "--data", "moved.csv", "--format", "json"))["identical"]
     (elsewhere / "moved.csv").write_text(TABLE + "1,1,0\n")
     changed = error_line(pubench("reproduce", record, "--data", "moved.csv"))
     assert "is not the file this spec was written for" in changed

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from altered import edit_json
+from printed import Run
 from pubench_report.report.gather import gather
 from pubench_report.report.model import model_of
 from pubench_study.export import files_of, pack
@@ -26,7 +27,6 @@ pytestmark = [
     pytest.mark.usefixtures("forked_trainings"),
 ]
 
-Run = Callable[..., Any]
 #: The smallest data set with true labels.
 DATA = "breast-cancer"
 SHORT: Any = {"config": {"epochs": 2, "lr": 0.01}, "threads": 1, "tracking": False}

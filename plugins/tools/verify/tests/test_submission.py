@@ -11,7 +11,6 @@ import re
 import runpy
 import shutil
 import stat
-import subprocess
 import time
 import zipfile
 from collections.abc import Callable
@@ -22,6 +21,7 @@ import numpy as np
 import pytest
 import yaml
 from altered import edit_json, edit_scores, list_checksums, own_table, put
+from printed import Run
 from pubench_report.rows.files import Board, read_board
 from pubench_verify.findings import Verification
 from pubench_verify.submission import unpack
@@ -38,7 +38,6 @@ ROOT = Path(__file__).parents[4]
 PAGE = ROOT / "docs" / "pages" / "submitting.md"
 #: Seconds that a forged archive may take, on a busy machine; one is carried out again, in a process of its own.
 SECONDS = 300.0
-Run = Callable[..., "subprocess.CompletedProcess[str]"]
 Change = Callable[[Path], None]
 MINE = "name: my-upu\nmethods: {upu: {config: {epochs: 3, lr: 0.01}}}\ndata: [digits]\nc: [0.1]\nseeds: [2]\n"
 STUDY = "name: theirs\nmethods: [vpu, pusb]\npresets: [quick]\ndata: [digits]\nc: [0.1]\nseeds: [2]\n"

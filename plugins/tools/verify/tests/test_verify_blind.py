@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from altered import edit_json, put
+from printed import Run
 
-Run = Callable[..., "subprocess.CompletedProcess[str]"]
 DOUBLES = Path(__file__).parents[4] / "tests" / "doubles"
 RUN = ("--data", "breast-cancer", "--threads", 1, "--no-tracking")
 
