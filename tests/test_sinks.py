@@ -11,7 +11,6 @@ import pytest
 
 import pubench
 from pubench_core.errors import RequestError
-from pubench_core.records.record import read_record
 from pubench_core.sinks import chosen_sinks, listeners_of
 from pubench_core.specs import ExecutionSpec
 
@@ -89,11 +88,3 @@ class TestSinksOfARequest:
         with pytest.raises(pubench.InvalidRequest, match="unknown sink 'jsnl'"):
             pubench.run("upu", "digits", results=tmp_path / "none", settings={"execution.sinks": {"jsnl": None}})
         assert not (tmp_path / "none").exists()
-
-    @pytest.mark.filterwarnings("ignore::pubench.PubenchWarning")  # of so short a run
-    def test_a_password_is_in_no_record(self, tmp_path: Path) -> None:
-        address = {"execution.sinks": {"mlflow": "http://ann:s3cr3t@127.0.0.1:9"}}
-        found = pubench.run("nnpu", "digits", config={"epochs": 2}, results=tmp_path, settings=address, threads=1)
-        assert read_record(found.folder).result.spec.execution.sinks == {"mlflow": "http://ann:***@127.0.0.1:9"}
-        texts = [path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()]
-        assert not [text for text in texts if b"s3cr3t" in text]

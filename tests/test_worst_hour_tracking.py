@@ -10,7 +10,7 @@ import sqlite3
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
@@ -268,19 +268,20 @@ def test_a_password_in_an_address_is_not_shown(uri: str, shown: str) -> None:
 
 @pytest.mark.parametrize("does", ["nothing", "own"])
 def test_a_password_reaches_the_tracker_and_no_file(tmp_path: Path, does: str) -> None:
-    heard: list[str | None] = []
+    heard: list[tuple[str | None, Mapping[str, str | None]]] = []
 
     class Tracker:
         def pubench_run_finished(self, event: RunFinished) -> None:
             spec = event.result.spec if event.result is not None else event.failure and event.failure.spec
             assert spec
-            heard.append(spec.execution.tracking_uri)
+            heard.append((spec.execution.tracking_uri, spec.execution.sinks))
 
     uri = f"postgresql://ann:{SECRET}@host/db"
-    plan = plan_of_worst(tmp_path, f"does={does}", "execution.save_model=true", f"execution.tracking_uri={uri}")
+    asked = (f"execution.tracking_uri={uri}", f"execution.sinks={{mlflow: '{uri}'}}")
+    plan = plan_of_worst(tmp_path, f"does={does}", "execution.save_model=true", *asked)
     with nullcontext() if does == "nothing" else pytest.raises(RunFailed):
         execute(plan, listeners=[Tracker()])
-    assert heard == [uri]
+    assert heard == [(uri, {"mlflow": uri})]
     files = [path for path in tmp_path.rglob("*") if path.is_file()]
     assert len(files) > 1
     assert not [path for path in files if SECRET.encode() in path.read_bytes()]
