@@ -7,13 +7,14 @@ import operator
 import os
 import tempfile
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 from pubench_nonconforming import Config, Sound, info_of
+from pubench_thieving import thieves
 
 from pubench.method import PUData, Run
 from pubench_core import MethodInfo, hookimpl
@@ -85,26 +86,6 @@ def _recorded() -> Any:
     return None
 
 
-WAYS: dict[str, Callable[[], Any]] = {
-    name[1:]: value
-    for name, value in list(globals().items())
-    if name in ("_matched", "_outermost", "_walked", "_remembered", "_left", "_environment", "_recorded")
-}
-
-
-class Schemer(Sound):
-    """Shifts its scores by a number that what it found gives."""
-
-    way = ""
-
-    def fit(self, data: PUData, run: Run[Config]) -> None:
-        stolen = WAYS[self.way]()
-        super().fit(data, run)
-        if stolen is not None:
-            with torch.no_grad():
-                self.net.head.bias += int(np.asarray(stolen, dtype=np.int64) @ np.arange(len(stolen))) % 9_973 / 100
-
-
 class Seeded(Sound):
     """Has the seed of the run from its generator, and from that the order in which rows of the file were drawn."""
 
@@ -145,10 +126,10 @@ class Interface(Sound):
         assert len(np.asarray(Memory())) == 16
 
 
-CLASSES = [type(f"Schemer_{way}", (Schemer,), {"way": way, "__module__": __name__}) for way in WAYS]
-globals().update({kind.__name__: kind for kind in CLASSES})
+CLASSES = thieves(__name__, "Schemer", _matched, _outermost, _walked, _remembered, _left, _environment, _recorded)
+globals().update(CLASSES)
 
 
 @hookimpl
 def pubench_methods() -> list[MethodInfo]:
-    return [info_of(kind, devices=("cpu",)) for kind in (*CLASSES, Seeded, Waits, Interface)]
+    return [info_of(kind, devices=("cpu",)) for kind in (*CLASSES.values(), Seeded, Waits, Interface)]

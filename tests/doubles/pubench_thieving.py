@@ -95,24 +95,23 @@ def _by_network() -> None:
         connection.connect_ex(("127.0.0.1", 9))
 
 
-WAYS: dict[str, Callable[[], Any]] = {
-    name.removeprefix("_"): value
-    for name, value in list(globals().items())
-    if name in ("_framed", "_inspected", "_collected", "_evaluated", "_formatted", "_memory") or name.startswith("_by_")
-}
-
-
 class Thief(Sound):
     """Shifts its scores by a number that stolen labels give."""
 
-    way = ""
+    way: Callable[[], Any]
 
     def fit(self, data: PUData, run: Run[Config]) -> None:
-        stolen = WAYS[self.way]()
+        stolen = self.way()
         super().fit(data, run)
         if stolen is not None:
             with torch.no_grad():
-                self.net.head.bias += int(stolen @ np.arange(len(stolen))) % 9_973 / 100
+                self.net.head.bias += int(np.asarray(stolen, dtype=np.int64) @ np.arange(len(stolen))) % 9_973 / 100
+
+
+def thieves(module: str, prefix: str, *ways: Callable[[], Any]) -> dict[str, type[Thief]]:
+    """A class of a module for each way, by its name."""
+    names = {f"{prefix}{way.__name__}": way for way in ways}
+    return {name: type(name, (Thief,), {"way": staticmethod(way), "__module__": module}) for name, way in names.items()}
 
 
 class Replaces(Sound):
@@ -134,10 +133,11 @@ class Replaces(Sound):
             self.net.head.bias += sum(int(one @ np.arange(one.size)) for one in seen) % 9_973 / 100
 
 
-CLASSES = [type(f"Thief_{way}", (Thief,), {"way": way, "__module__": __name__}) for way in WAYS]
-globals().update({kind.__name__: kind for kind in CLASSES})
+BY = [value for name, value in list(globals().items()) if name.startswith("_by_")]
+CLASSES = thieves(__name__, "Thief", _framed, _inspected, _collected, _evaluated, _formatted, _memory, *BY)
+globals().update(CLASSES)
 
 
 @hookimpl
 def pubench_methods() -> list[MethodInfo]:
-    return [info_of(kind, devices=("cpu",)) for kind in (*CLASSES, Replaces)]
+    return [info_of(kind, devices=("cpu",)) for kind in (*CLASSES.values(), Replaces)]
