@@ -9,7 +9,6 @@ import os
 import re
 import shutil
 import signal
-import statistics
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -245,10 +244,7 @@ def test_what_a_link_points_to_is_not_published(results: Path, tmp_path: Path) -
     assert [path.name for path in (tmp_path / "site" / "records" / record.name).iterdir()] == ["result.json"]
 
 
-def test_rows_give_the_same_table(of_rows: Path) -> None:
-    rows = [row for row in rows_of(ROWS) if row["criterion"] == "pa"]
-    values = [float(row["accuracy"]) for row in rows if (row["method"], row["data"]) == ("nnpu", "spambase")]
-    assert board_of(of_rows)["nnPU"]["Spambase"] == f"{statistics.fmean(values):.2f}"
+def test_a_file_of_rows_is_published_as_it_is(of_rows: Path) -> None:
     (copy,) = (of_rows / "rows").glob("*.csv")
     assert copy.read_bytes() == ROWS.read_bytes()
 

@@ -82,22 +82,6 @@ def plugins(packages: dict[str, Path]) -> Registry:
 # -------------------------------------------------------------------- what is made
 
 
-def test_there_is_a_template_of_every_kind_and_each_family_and_way_of_training_has_one() -> None:
-    assert {(each.kind, each.template, each.family) for each in ALL} == {
-        ("method", "network", "risk"),
-        ("method", "network", "disambiguation"),
-        ("method", "network", "generative"),
-        ("method", "two-stage", "risk"),
-        ("method", "two-stage", "disambiguation"),
-        ("method", "trees", "risk"),
-        ("dataset", "", ""),
-        ("mechanism", "", ""),
-        ("metric", "", ""),
-        ("sink", "", ""),
-        ("command", "", ""),
-    }
-
-
 @pytest.mark.parametrize(
     ("template", "family", "found"),
     [
