@@ -38,11 +38,6 @@ class Promise:
     by: str
     """what the range rests on"""
 
-    @property
-    def says_something(self) -> bool:
-        """Whether the range leaves out half of what could be."""
-        return self.high - self.low <= self.budget / 2
-
 
 @dataclass(frozen=True, repr=False)
 class Advice(Report):
@@ -141,7 +136,8 @@ class Advice(Report):
             on = ", by the checked rows" if self.taught is None else ""
         check = "" if self.sheet is None else f"check the {SHEET} rows of {Path(self.sheet).name}"
         said = f"How many of {top} are positive cannot be said{f' yet: {check}' if check else ''}."
-        if promise.says_something and (checked or self.scar.verdict != "contradicted"):
+        narrow = promise.high - promise.low <= promise.budget / 2  # a wider range leaves out less than half
+        if narrow and (checked or self.scar.verdict != "contradicted"):
             said = f"Of {top}, {promise.low:,} to {promise.high:,} are positive{on}{f'; {check}' if check else ''}."
         return f"Use {self.answer}. {said}"
 

@@ -161,7 +161,9 @@ def _curve(run: RunResult, keys: Sequence[str]) -> list[Any]:
         return []
     criteria, columns = run.result.criteria, {key: f"criterion-{key}" for key in keys}
     there = {
-        key: [_rounded(value) for value in to_numeric(frame[name], errors="coerce")]
+        key: [
+            None if math.isnan(value) else float(f"{value:.4g}") for value in to_numeric(frame[name], errors="coerce")
+        ]
         for key, name in columns.items()
         if key in criteria and name in frame
     }
@@ -172,7 +174,3 @@ def _curve(run: RunResult, keys: Sequence[str]) -> list[Any]:
         if key in keys and (epoch := found.epoch) is not None and 1 <= epoch <= len(frame)
     }
     return [step, {key: values[::step] for key, values in there.items()}, chosen] if there else []
-
-
-def _rounded(value: float) -> float | None:
-    return None if math.isnan(value) else float(f"{value:.4g}")
