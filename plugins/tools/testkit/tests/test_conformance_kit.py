@@ -184,9 +184,15 @@ def test_what_a_method_has_use_for_is_not_held_against_it(tmp_path: Path, source
     assert reaching_out(tmp_path) == []
 
 
-def test_heavy_imports_of_the_entry_point_are_noticed(plugins: Registry, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PYTHONPATH", "tests/doubles")
-    finding = check_one(subject(plugins, "sound"), "light-info")
+def test_heavy_imports_of_the_entry_point_are_noticed(
+    plugins: Registry, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """By their names: an empty torch, and an entry point that imports it, are found by the process that looks."""
+    sound = subject(plugins, "sound")
+    (tmp_path / "torch.py").touch()
+    (tmp_path / f"{sound.info.package}.py").write_text("import torch\ndef pubench_methods(): ...\n")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    finding = check_one(sound, "light-info")
     assert finding.verdict == "failed"
     assert "torch" in finding.reason
 
