@@ -53,6 +53,7 @@ os.fsync = lambda fd: None  # every record waits for the disk six times; no test
 
 #: Files whose tests take longest, in that order: begun first, so that no worker is left with one of them at the end.
 LONGEST = (
+    "plugins/methods/puet/tests/test_puet.py",  # compiles trees, which others then load from numba's cache
     "tests/test_docs.py",
     "plugins/tools/verify/tests/test_verify_blind.py",
     "plugins/tools/verify/tests/test_honest_records.py",
