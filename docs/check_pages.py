@@ -3,8 +3,8 @@
     .venv/bin/python docs/check_pages.py docs/site
 
 Checked are contrast, width, requests, errors of scripts and the path of the Tab key of the leaderboard's kinds of
-pages, and the width of all others, as in the tests (``tests/doubles/browser.py``). `make docs` ends with it. Without a
-browser nothing is checked, which one line says.
+pages, and the width of all others in the narrow window, as in the tests (``tests/doubles/browser.py``). `make docs`
+ends with it. Without a browser nothing is checked, which one line says.
 """
 
 import sys

@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 
 Scheme = Literal["light", "dark"]
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+#: Programs that can open a page; the first draws no window, for two thirds of the time of the others.
+NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
+CHROMIUM = next(filter(None, map(shutil.which, NAMES)), None)
 OPTIONS = [
     "--no-sandbox",
     "--disable-gpu",
@@ -68,7 +70,7 @@ CONTRAST_IN_TEXT = CONTRAST.replace("body *", "article :not(.headerlink)")
 def absent() -> str:
     """Why no page can be opened; empty if one can."""
     if CHROMIUM is None:
-        return "no chromium, chromium-browser or google-chrome on the PATH to open a page with (see CONTRIBUTING.md)"
+        return f"none of {', '.join(NAMES)} is on the PATH to open a page with (see CONTRIBUTING.md)"
     return "" if find_spec("playwright") else "playwright is not installed: run `make setup`"
 
 
