@@ -23,6 +23,9 @@ def table(seed: int = 0, n: int = 600) -> tuple[np.ndarray, np.ndarray, np.ndarr
     return rng.normal(2 * truth), truth & (rng.random(n) < 0.4), truth
 
 
+SCORES, LABELED, TRUTH = table()
+
+
 def answered(sample: pubench.AuditSample, truth: np.ndarray) -> pubench.AuditResult:
     return pubench.audit_answers(sample, truth[sample.drawn].astype(int))
 
@@ -40,23 +43,21 @@ def test_more_rows_narrow_both_intervals_as_the_root_of_their_number_does() -> N
 
 
 def test_rows_to_check_are_unlabeled_different_and_half_of_them_above_the_threshold() -> None:
-    scores, labeled, _ = table()
-    sample = pubench.audit_sample(scores, labeled, n=60, threshold=1.0)
+    sample = pubench.audit_sample(SCORES, LABELED, n=60, threshold=1.0)
     assert len(set(sample.to_check.tolist())) == 60
-    assert not labeled[sample.drawn].any()
-    assert (scores[sample.drawn] > 1.0).sum() == 30
+    assert not LABELED[sample.drawn].any()
+    assert (SCORES[sample.drawn] > 1.0).sum() == 30
 
 
 def test_rows_are_spread_over_the_scores_in_proportion_on_each_side() -> None:
-    scores, labeled, _ = table()
-    sample = pubench.audit_sample(scores, labeled, n=60, threshold=1.0)
+    sample = pubench.audit_sample(SCORES, LABELED, n=60, threshold=1.0)
     for bands in (sample.bands[: sample.n_bands_above], sample.bands[sample.n_bands_above :]):
         rates = [drawn / rows for _, _, rows, drawn in bands]
         rows, drawn = sum(band[2] for band in bands), sum(band[3] for band in bands)
         assert rates == pytest.approx([drawn / rows] * len(bands), rel=0.1)  # bands hold whole rows
         assert len(bands) == 5
     for k, (low, high, _, drawn) in enumerate(sample.bands):
-        values = scores[sample.drawn[sample.band == k]]
+        values = SCORES[sample.drawn[sample.band == k]]
         assert len(values) == drawn
         assert (values >= low).all()
         assert (values <= high).all()
@@ -72,37 +73,33 @@ def test_every_row_of_a_side_is_drawn_equally_often() -> None:
 
 
 def test_a_side_with_few_rows_is_checked_as_a_whole() -> None:
-    scores, labeled, _ = table()
-    sample = pubench.audit_sample(scores, labeled, n=60, budget=10)
-    assert (scores[sample.drawn] > sample.threshold).sum() == 10
+    sample = pubench.audit_sample(SCORES, LABELED, n=60, budget=10)
+    assert (SCORES[sample.drawn] > sample.threshold).sum() == 10
     assert len(sample.drawn) == 60
 
 
 def test_rows_to_check_are_drawn_by_the_seed() -> None:
-    scores, labeled, _ = table()
-    first, again, other = (pubench.audit_sample(scores, labeled, seed=seed) for seed in (0, 0, 1))
+    first, again, other = (pubench.audit_sample(SCORES, LABELED, seed=seed) for seed in (0, 0, 1))
     assert first.to_check.tolist() == again.to_check.tolist()
     assert first.key == again.key
     assert first.to_check.tolist() != other.to_check.tolist()
 
 
 def test_a_sheet_shows_neither_scores_nor_labels_nor_their_order() -> None:
-    scores, labeled, _ = table()
-    sample = pubench.audit_sample(scores, labeled, n=40, threshold=1.0)
-    sheet = sample.sheet({"id": np.array([f"row {k}" for k in range(len(scores))])})
+    sample = pubench.audit_sample(SCORES, LABELED, n=40, threshold=1.0)
+    sheet = sample.sheet({"id": np.array([f"row {k}" for k in range(len(SCORES))])})
     assert list(sheet.columns) == ["audit", "row", "id", "answer"]
     assert (sheet.answer == "").all()
     assert sheet.id.tolist() == [f"row {row}" for row in sheet.row]
-    ranks = scores[sample.drawn].argsort().argsort()
+    ranks = SCORES[sample.drawn].argsort().argsort()
     assert abs(np.corrcoef(ranks, np.arange(40))[0, 1]) < 0.5
 
 
 def test_a_design_is_read_back_as_it_was_written(tmp_path: Path) -> None:
-    scores, labeled, truth = table()
-    sample = pubench.audit_sample(scores, labeled, n=40, budget=50)
+    sample = pubench.audit_sample(SCORES, LABELED, n=40, budget=50)
     again = pubench.AuditSample.load(sample.save(tmp_path / "audit.design.npz"))
     assert again.key == sample.key
-    assert answered(again, truth) == answered(sample, truth)
+    assert answered(again, TRUTH) == answered(sample, TRUTH)
 
 
 def test_what_is_no_design_is_refused_in_one_line(tmp_path: Path) -> None:
@@ -117,8 +114,7 @@ def test_what_is_no_design_is_refused_in_one_line(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("change", [{"band": np.zeros(3, np.int64)}, {"band": np.full(40, 99)}, {"rows": np.arange(5)}])
 def test_a_design_whose_arrays_do_not_fit_is_refused_in_one_line(tmp_path: Path, change: dict[str, Any]) -> None:
-    scores, labeled, _ = table()
-    path = pubench.audit_sample(scores, labeled, n=40).save(tmp_path / "audit.design.npz")
+    path = pubench.audit_sample(SCORES, LABELED, n=40).save(tmp_path / "audit.design.npz")
     with np.load(path) as stored:
         arrays = {**stored, **change}
     np.savez(path, **arrays)
@@ -143,23 +139,21 @@ def test_a_sheet_of_a_wide_table_shows_the_columns_that_the_scores_follow() -> N
 
 
 def test_a_column_of_the_table_replaces_none_of_the_sheet() -> None:
-    scores, labeled, _ = table()
-    sample = pubench.audit_sample(scores, labeled, n=40)
-    sheet = sample.sheet({"row": np.arange(len(scores)) + 7})
+    sample = pubench.audit_sample(SCORES, LABELED, n=40)
+    sheet = sample.sheet({"row": np.arange(len(SCORES)) + 7})
     assert list(sheet.columns) == ["audit", "row", "row (of the table)", "answer"]
     assert (sheet["row (of the table)"] == sheet.row + 7).all()
 
 
 def test_labeled_rows_without_a_score_count_in_the_prior_and_scar_is_not_tested(tmp_path: Path) -> None:
     """Unlabeled rows that were trained on, and the labeled rows that were held out."""
-    scores, labeled, truth = table()
-    held_out = ~labeled | (np.random.default_rng(0).random(len(scores)) < 0.3)
-    n_labeled = int(labeled.sum())
-    sample = pubench.audit_sample(scores[held_out], labeled[held_out], n=60, n_labeled=n_labeled)
+    held_out = ~LABELED | (np.random.default_rng(0).random(len(SCORES)) < 0.3)
+    n_labeled = int(LABELED.sum())
+    sample = pubench.audit_sample(SCORES[held_out], LABELED[held_out], n=60, n_labeled=n_labeled)
     sample = pubench.AuditSample.load(sample.save(tmp_path / "audit.design.npz"))
-    found = answered(sample, truth[held_out])
+    found = answered(sample, TRUTH[held_out])
     assert found.share.value is not None
-    n_unlabeled = int((~labeled).sum())
+    n_unlabeled = int((~LABELED).sum())
     expected = (n_labeled + found.share.value * n_unlabeled) / (n_labeled + n_unlabeled)
     assert found.prior.value == pytest.approx(expected)
     assert found.scar.p_value is None
@@ -251,11 +245,10 @@ def test_scar_is_hardly_ever_rejected_where_it_holds_and_mostly_where_labeled_po
 
 
 def test_scar_is_not_tested_without_a_positive_or_with_impure_labels() -> None:
-    scores, labeled, truth = table()
-    sample = pubench.audit_sample(scores, labeled, threshold=1.0)
+    sample = pubench.audit_sample(SCORES, LABELED, threshold=1.0)
     assert "no positive was found" in pubench.audit_answers(sample, [0] * 60).scar.undefined
-    impure = pubench.audit_sample(scores, labeled, threshold=1.0, purity=0.9)
-    assert "purity below 1" in answered(impure, truth).scar.undefined
+    impure = pubench.audit_sample(SCORES, LABELED, threshold=1.0, purity=0.9)
+    assert "purity below 1" in answered(impure, TRUTH).scar.undefined
 
 
 def test_the_parts_of_the_test_are_corrected_for_their_number() -> None:
@@ -271,11 +264,10 @@ def test_the_parts_of_the_test_are_corrected_for_their_number() -> None:
 
 
 def test_answers_may_be_words_and_an_empty_one_is_left_out() -> None:
-    scores, labeled, truth = table()
-    sample = pubench.audit_sample(scores, labeled, n=40, threshold=1.0)
-    words = {int(row): "yes" if truth[row] else "No" for row in sample.to_check}
+    sample = pubench.audit_sample(SCORES, LABELED, n=40, threshold=1.0)
+    words = {int(row): "yes" if TRUTH[row] else "No" for row in sample.to_check}
     plain = pubench.audit_answers(sample, words)
-    assert plain.share == answered(sample, truth).share
+    assert plain.share == answered(sample, TRUTH).share
     words[int(sample.to_check[0])] = ""
     fewer = pubench.audit_answers(sample, words)
     assert (fewer.checked, fewer.unanswered) == (39, 1)
@@ -292,8 +284,7 @@ def test_answers_may_be_words_and_an_empty_one_is_left_out() -> None:
     ],
 )
 def test_wrong_answers_are_one_line(answers: Any, says: str) -> None:
-    scores, labeled, _ = table()
-    sample = pubench.audit_sample(scores, labeled, n=40, threshold=1.0)
+    sample = pubench.audit_sample(SCORES, LABELED, n=40, threshold=1.0)
     with pytest.raises(pubench.InvalidRequest, match=r"^answers: [^\n]+$") as error:
         pubench.audit_answers(sample, answers)
     assert says in str(error.value)
@@ -301,14 +292,12 @@ def test_wrong_answers_are_one_line(answers: Any, says: str) -> None:
 
 @pytest.mark.parametrize("more", [{"n": 1}, {"n": 10**6}, {"n": 40, "rows": [1, 2]}])
 def test_a_draw_that_cannot_be_is_refused(more: dict[str, Any]) -> None:
-    scores, labeled, _ = table()
     with pytest.raises(pubench.InvalidRequest, match=r"different numbers|unlabeled|at least"):
-        pubench.audit_sample(scores, labeled, **more)
+        pubench.audit_sample(SCORES, LABELED, **more)
 
 
 def test_a_threshold_that_divides_nothing_is_said() -> None:
-    scores, labeled, truth = table()
-    result = answered(pubench.audit_sample(scores, labeled, threshold=99.0), truth)
+    result = answered(pubench.audit_sample(SCORES, LABELED, threshold=99.0), TRUTH)
     assert result.precision.undefined == "no unlabeled row is above the threshold"
     assert "nothing is divided by it" in result.warnings[0]
     assert result.share.value is not None

@@ -34,6 +34,9 @@ def drawn(seed: int = 0, n: int = N, separation: float = 2.0) -> tuple[np.ndarra
     return rng.normal(separation * truth), truth & (rng.random(n) < FREQUENCY), truth
 
 
+SCORES, LABELED, TRUTH = drawn()
+
+
 def judged(scores: Any, labeled: Any, **given: Any) -> pubench.Evaluation:
     """A report card without resamples, unless they are asked for."""
     return pubench.evaluate(scores, labeled, **{"resamples": 0, **given})
@@ -41,9 +44,8 @@ def judged(scores: Any, labeled: Any, **given: Any) -> pubench.Evaluation:
 
 @pytest.fixture(scope="module")
 def card() -> pubench.Evaluation:
-    scores, labeled, truth = drawn()
-    given = {"prior": (0.25, 0.35), "truth": truth, "budget": 200, "resamples": 200}
-    return judged(scores, labeled, name="a<script>.csv", **given)
+    given = {"prior": (0.25, 0.35), "truth": TRUTH, "budget": 200, "resamples": 200}
+    return judged(SCORES, LABELED, name="a<script>.csv", **given)
 
 
 # -------------------------------------------------------------------- thresholds
@@ -138,8 +140,7 @@ def test_as_many_positives_lie_above_a_threshold_as_a_card_expects_in_19_of_20_t
 
 @pytest.mark.parametrize("scheme", ["one-sample", "two-sample", "case-control", "single-training-set"])
 def test_the_share_in_u_and_the_prior_are_two_words_for_one_thing(scheme: Any) -> None:
-    scores, labeled, _ = drawn()
-    rows = scored_rows(scores, labeled, scheme=scheme, purity=0.9)
+    rows = scored_rows(SCORES, LABELED, scheme=scheme, purity=0.9)
     assert rows.prior_of(rows.share_in_u(0.4)) == pytest.approx(0.4, abs=1e-12)
 
 
@@ -147,10 +148,9 @@ def test_the_share_in_u_and_the_prior_are_two_words_for_one_thing(scheme: Any) -
 
 
 def test_a_card_has_the_measures_that_the_closed_forms_give(card: pubench.Evaluation) -> None:
-    scores, labeled, _ = drawn()
-    p, u = scores[labeled], scores[~labeled]
+    p, u = SCORES[LABELED], SCORES[~LABELED]
     pauc = float((p[:, None] > u).mean())
-    share = (PRIOR * N - labeled.sum()) / (~labeled).sum()
+    share = (PRIOR * N - LABELED.sum()) / (~LABELED).sum()
     assert card["pauc"] == pytest.approx(pauc, abs=1e-12)
     assert card["recovered-auc"] == pytest.approx((pauc - share / 2) / (1 - share), abs=1e-12)
     assert card.belief.prior == pytest.approx(PRIOR)
@@ -195,8 +195,7 @@ def test_a_card_lists_what_all_of_it_assumes(card: pubench.Evaluation) -> None:
 
 
 def test_without_a_prior_what_needs_one_is_left_out_and_the_rest_is_there() -> None:
-    scores, labeled, _ = drawn()
-    found = judged(scores, labeled)
+    found = judged(SCORES, LABELED)
     assert "pauc" in found.measures
     assert not {"pa", "recovered-auc", "auc"} & set(found.measures)
     assert found.decision.expected_interval is None
@@ -204,9 +203,8 @@ def test_without_a_prior_what_needs_one_is_left_out_and_the_rest_is_there() -> N
 
 
 def test_an_estimated_prior_is_what_the_estimator_says() -> None:
-    scores, labeled, _ = drawn()
-    found = judged(scores, labeled, prior="estimated:bbe")
-    said = pubench.estimate_prior(scores, labeled, estimators=["bbe"])["bbe"]
+    found = judged(SCORES, LABELED, prior="estimated:bbe")
+    said = pubench.estimate_prior(SCORES, LABELED, estimators=["bbe"])["bbe"]
     assert (found.belief.prior, found.belief.interval) == (said.prior, said.prior_interval)
 
 
@@ -373,9 +371,8 @@ def test_a_budget_of_all_rows_covers_in_19_of_20_tables_of_which_a_fifth_has_sco
 
 
 def test_a_budget_is_a_share_of_all_rows_and_the_headline_says_what_it_is_estimated_from() -> None:
-    scores, labeled, _ = drawn()
-    n = int((~labeled).sum())
-    found = judged(scores, labeled, prior=PRIOR, budget=500, n_unlabeled=5 * n)
+    n = int((~LABELED).sum())
+    found = judged(SCORES, LABELED, prior=PRIOR, budget=500, n_unlabeled=5 * n)
     assert (found.decision.rows, found.decision.all_rows) == (100, 500)
     assert found.rows["all_unlabeled"] == 5 * n
     says = (
@@ -383,7 +380,7 @@ def test_a_budget_is_a_share_of_all_rows_and_the_headline_says_what_it_is_estima
     )
     assert found.headline.startswith(says)
     assert any(f"a random part of all {5 * n:,}" in line for line in found.notes)
-    alone = judged(scores, labeled, prior=PRIOR, budget=100)
+    alone = judged(SCORES, LABELED, prior=PRIOR, budget=100)
     assert found.decision.implied == pytest.approx(5 * (alone.decision.implied or 0))
 
 
@@ -449,8 +446,7 @@ def test_every_estimator_that_can_read_a_table_stands_beside_the_others() -> Non
 
 
 def test_an_estimator_without_an_answer_says_why_and_the_others_stand() -> None:
-    scores, labeled, _ = drawn()
-    found = pubench.estimate_prior(scores, labeled, estimators=["elkan-noto", "bbe"])
+    found = pubench.estimate_prior(SCORES, LABELED, estimators=["elkan-noto", "bbe"])
     assert found["elkan-noto"].prior is None
     assert "reads probabilities" in found["elkan-noto"].undefined
     assert found["bbe"].prior is not None
@@ -500,8 +496,7 @@ def test_an_estimate_counts_if_its_estimator_errs_little_and_it_warns_of_nothing
     error: float | None, warns: bool, why: str
 ) -> None:
     info = replace(registry().find(PriorInfo, "bbe"), error=error)
-    scores, labeled, _ = drawn()
-    rows = scored_rows(np.random.default_rng(0).normal(size=N) if warns else scores, labeled)
+    rows = scored_rows(np.random.default_rng(0).normal(size=N) if warns else SCORES, LABELED)
     found = asked(info, rows.of_labeled, rows.of_unlabeled, rows, 0)
     assert bool(found.warnings) is warns
     assert found.left_out == why
