@@ -9,12 +9,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 import torch
-from torch import Tensor
+from pubench_nonconforming import Config, Sound, info_of
 
-from pubench.method import Field, Method, PUData, Run, TrainingConfig
+from pubench.method import PUData, Run
 from pubench_core import MethodInfo, MetricInfo, hookimpl
 from pubench_core.metric import MetricView
-from pubench_formulas.risks import pu_risk
 
 
 def found_from(*roots: Any) -> Iterator[Any]:
@@ -48,18 +47,10 @@ def found_from(*roots: Any) -> Iterator[Any]:
             waiting.append(thing.gi_yieldfrom)
 
 
-class Config(TrainingConfig):
-    epochs: int = Field(2, ge=1, description="epochs")
-
-
-class Holds(Method[Config]):
+class Holds(Sound):
     """Trains, and keeps what it was given for the test to look at, in the middle of an epoch and after the last."""
 
     held: ClassVar[list[Any]] = []
-
-    @classmethod
-    def requires(cls, config: Config) -> frozenset[str]:
-        return frozenset({"prior"})
 
     def fit(self, data: PUData, run: Run[Config]) -> None:
         self.net = run.backbone()
@@ -70,12 +61,9 @@ class Holds(Method[Config]):
             batches = run.joint_batches()
             Holds.held.append(batches)
             for batch in batches:
-                run.step(pu_risk(self.net(batch.x), batch.labeled, data.prior).objective, optimizer)
+                self.learn(batch, data, run, optimizer)
                 Holds.held.append(list(found_from(*Holds.held)))
                 del Holds.held[5:-1]
-
-    def decision_function(self, x: Tensor) -> Tensor:
-        return self.net(x)
 
 
 def noisy(view: MetricView) -> float:
@@ -86,11 +74,7 @@ def noisy(view: MetricView) -> float:
 
 @hookimpl
 def pubench_methods() -> list[MethodInfo]:
-    return [
-        MethodInfo(
-            key="holds", name="Holds", summary="keeps things", load=f"{__name__}:Holds", needs=frozenset({"prior"})
-        )
-    ]
+    return [info_of(Holds)]
 
 
 @hookimpl

@@ -10,8 +10,9 @@ from typing import Any, ClassVar
 
 import torch
 from torch import Tensor, nn
+from torch.optim import Optimizer
 
-from pubench.method import Field, Method, PUData, Run, TrainingConfig
+from pubench.method import Batch, Field, Method, PUData, Run, TrainingConfig
 from pubench_core import MethodInfo, hookimpl
 from pubench_formulas.risks import pu_risk
 
@@ -32,7 +33,10 @@ class Sound(Method[Config]):
         optimizer = run.optimizer(self.net.parameters())
         for _ in run.epochs(self.config.epochs):
             for batch in run.joint_batches():
-                run.step(pu_risk(self.net(batch.x), batch.labeled, data.prior).objective, optimizer)
+                self.learn(batch, data, run, optimizer)
+
+    def learn(self, batch: Batch, data: PUData, run: Run[Config], optimizer: Optimizer) -> None:
+        run.step(pu_risk(self.net(batch.x), batch.labeled, data.prior).objective, optimizer)
 
     def decision_function(self, x: Tensor) -> Tensor:
         return self.net(x)

@@ -15,16 +15,6 @@ from pubench_formulas.risks import pu_risk
 class Disciplined(Sound):
     """Does nothing wrong; the others differ in one step."""
 
-    def fit(self, data: PUData, run: Run[Config]) -> None:
-        self.net = run.backbone()
-        optimizer = run.optimizer(self.net.parameters())
-        for _ in run.epochs(self.config.epochs):
-            for batch in run.joint_batches():
-                self.learn(batch, data, run, optimizer)
-
-    def learn(self, batch: Batch, data: PUData, run: Run[Config], optimizer: Optimizer) -> None:
-        run.step(pu_risk(self.net(batch.x), batch.labeled, data.prior).objective, optimizer)
-
 
 class Mixes(Disciplined):
     """Weights that lie on the host."""
