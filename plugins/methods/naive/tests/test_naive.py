@@ -53,7 +53,7 @@ def test_one_half_is_the_wrong_threshold_and_the_prior_places_it() -> None:
 
 def test_a_network_decides_the_same_share_of_its_unlabeled_rows() -> None:
     data, x = gaussians(c=0.5, n=1000)
-    method, run = fit(Naive, data, linear, base="network", base_config={"epochs": 2})
+    method, run = fit(Naive, data, linear, base="network", base_config={"epochs": 2}, folds=2)
     method.finalize(data, run)
     scores = method.decision_function(torch.from_numpy(x))
     assert float((scores > 0).double().mean()) == pytest.approx(data.unlabeled_prior, abs=0.01)

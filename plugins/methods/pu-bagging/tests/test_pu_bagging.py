@@ -66,8 +66,8 @@ def test_draws_of_all_of_u_rank_as_the_naive_classifier_does() -> None:
     positive, unlabeled, truth = blobs(n_p=200)
     data = problem(positive, unlabeled)
     warned: list[str] = []
-    bagging = unlabeled_scores(trained(data, warned=warned, n_estimators=200, sample_size=400), data)
-    naive, _ = fit(Naive, data, base_config={"n_estimators": 200, "min_samples_leaf": 1})
+    bagging = unlabeled_scores(trained(data, warned=warned, n_estimators=100, sample_size=400), data)
+    naive, _ = fit(Naive, data, base_config={"n_estimators": 100, "min_samples_leaf": 1})
     assert stats.spearmanr(bagging, naive.out_of_fold[200:]).statistic > 0.9
     assert abs(roc_auc_score(truth, bagging) - roc_auc_score(truth, naive.out_of_fold[200:])) < 0.02
     assert warned == ["a draw of 400 of 400 unlabeled rows leaves few out of bag: 200 are drawn without replacement"]
@@ -123,7 +123,7 @@ def test_a_row_is_out_of_a_bag_only_with_its_whole_group() -> None:
     rng = np.random.default_rng(0)
     unlabeled = np.repeat(rng.normal(size=(200, 5)), 2, axis=0)
     data = problem(rng.normal(size=(80, 5)), unlabeled)
-    labeled, settings = data.labeled.numpy(), {"n_estimators": 200, "bootstrap_positives": True}
+    labeled, settings = data.labeled.numpy(), {"n_estimators": 100, "bootstrap_positives": True}
     assert roc_auc_score(labeled, trained(data, **settings).out_of_bag) > 0.6
     data.group = torch.cat([torch.arange(80), 80 + torch.arange(400) // 2])
     assert abs(roc_auc_score(labeled, trained(data, **settings).out_of_bag) - 0.5) < 0.1

@@ -57,7 +57,8 @@ def test_reliable_negatives_are_negative(step_one: str, monkeypatch: pytest.Monk
 def test_a_spy_is_never_scored_by_a_model_that_had_it_as_negative() -> None:
     """Full-grown trees give a row that they had as negative the score 0; noise tells them nothing else."""
     data, _ = table(shift=0.0)
-    method, _, _ = trained(data, base="trees", base_config={"min_samples_leaf": 1, "max_features": "all"})
+    grown = {"min_samples_leaf": 1, "max_features": "all", "n_estimators": 50}
+    method, _, _ = trained(data, base="trees", base_config=grown)
     everything = data.x.numpy()
     assert method.watched_scores.min() > 0
     assert method.model.probability(everything[data.n_labeled :]).min() < 0.05
