@@ -35,19 +35,19 @@ EPOCHS = 8
 pytestmark = [pytest.mark.filterwarnings("ignore::pubench.PubenchWarning"), pytest.mark.usefixtures("one_thread")]
 
 
-@pytest.fixture(scope="module")
-def table():
+def tumors():
     """(frame, who is labeled, who is positive): malignant tumors, half of them labeled."""
     x, y = load_breast_cancer(return_X_y=True, as_frame=True)
     positive = (y == 0).to_numpy()
-    labeled = positive & (np.random.default_rng(0).random(len(y)) < 0.5)
-    return x, labeled, positive
+    return x, positive & (np.random.default_rng(0).random(len(y)) < 0.5), positive
+
+
+X, LABELED, POSITIVE = tumors()
 
 
 @pytest.fixture(scope="module")
-def fitted(table):
-    x, labeled, _ = table
-    return pubench.PUClassifier("nnpu", prior=PRIOR, epochs=EPOCHS).fit(x, labeled)
+def fitted():
+    return pubench.PUClassifier("nnpu", prior=PRIOR, epochs=EPOCHS).fit(X, LABELED)
 
 
 def messy(x: pd.DataFrame) -> pd.DataFrame:
@@ -104,12 +104,11 @@ class TestKnownNegatives:
 
 
 class TestScores:
-    def test_other_labels_need_pos_label(self, table):
-        x, labeled, _ = table
-        words = np.where(labeled, "known", "open")
+    def test_other_labels_need_pos_label(self):
+        words = np.where(LABELED, "known", "open")
         with pytest.raises(ValueError, match=r"y has the values known, open; .* pos_label"):
-            pubench.PUClassifier("nnpu", prior=PRIOR, epochs=1).fit(x, words)
-        model = pubench.PUClassifier("nnpu", prior=PRIOR, epochs=1, pos_label="known").fit(x, words)
+            pubench.PUClassifier("nnpu", prior=PRIOR, epochs=1).fit(X, words)
+        model = pubench.PUClassifier("nnpu", prior=PRIOR, epochs=1, pos_label="known").fit(X, words)
         assert model.classes_.tolist() == ["open", "known"]
 
     @pytest.mark.parametrize(
@@ -126,119 +125,109 @@ class TestScores:
             (lambda y: pd.Series(np.where(y, "known", None), dtype="category"), [None, "known"]),
         ],
     )
-    def test_labels_come_back_as_given_and_missing_ones_are_unlabeled_at_every_door(self, table, given, classes):
-        x, labeled, _ = table
-        y = given(labeled)
+    def test_labels_come_back_as_given_and_missing_ones_are_unlabeled_at_every_door(self, given, classes):
+        y = given(LABELED)
         word = {"pos_label": "known"} if classes[1] == "known" else {}
-        model = pubench.PUClassifier("naive", base="logistic", **word).fit(x, y)
+        model = pubench.PUClassifier("naive", base="logistic", **word).fit(X, y)
         assert model.classes_.tolist() == classes
         assert [type(value) for value in model.classes_.tolist()] == [type(value) for value in classes]
-        scores = model.decision_function(x)
-        assert model.predict(x).tolist() == [classes[int(score > 0)] for score in scores]
+        scores = model.decision_function(X)
+        assert model.predict(X).tolist() == [classes[int(score > 0)] for score in scores]
         np.testing.assert_array_equal(
-            scores, clone(model).set_params(pos_label=None).fit(x, labeled).decision_function(x)
+            scores, clone(model).set_params(pos_label=None).fit(X, LABELED).decision_function(X)
         )
-        assert scored_rows(scores, y, **word).n_labeled == labeled.sum()
-        assert model.score(x, y) == roc_auc_score(labeled, scores)
-        assert f"{labeled.sum()} labeled positives" in pubench.data(x, y).notes[0]
+        assert scored_rows(scores, y, **word).n_labeled == LABELED.sum()
+        assert model.score(X, y) == roc_auc_score(LABELED, scores)
+        assert f"{LABELED.sum()} labeled positives" in pubench.data(X, y).notes[0]
 
-    def test_the_same_seed_gives_the_same_scores_and_another_seed_others(self, table, fitted):
-        x, labeled, _ = table
-        other = clone(fitted).set_params(random_state=3).fit(x, labeled)
-        np.testing.assert_array_equal(clone(fitted).fit(x, labeled).decision_function(x), fitted.decision_function(x))
-        assert (other.decision_function(x) != fitted.decision_function(x)).any()
+    def test_the_same_seed_gives_the_same_scores_and_another_seed_others(self, fitted):
+        other = clone(fitted).set_params(random_state=3).fit(X, LABELED)
+        np.testing.assert_array_equal(clone(fitted).fit(X, LABELED).decision_function(X), fitted.decision_function(X))
+        assert (other.decision_function(X) != fitted.decision_function(X)).any()
 
-    def test_the_scores_are_those_of_a_run_on_the_same_table(self, table, fitted, tmp_path):
-        x, labeled, _ = table
+    def test_the_scores_are_those_of_a_run_on_the_same_table(self, fitted, tmp_path):
         run = pubench.run(
             "nnpu",
-            pubench.data(x, labeled),
+            pubench.data(X, LABELED),
             prior=PRIOR,
             config={"epochs": EPOCHS},
             results=tmp_path,
             tracking=False,
         )
         found = pubench.predictions(run).set_index("row")["score"]
-        expected = fitted.decision_function(x)[found.index]
+        expected = fitted.decision_function(X)[found.index]
         seen = ~np.isin(found.index, read_scores(run.folder)["validation_rows"])
         assert 0 < seen.sum() < len(seen)
         # the list has rows that were trained on on the scale of those that were held out
         expected[seen] = on_scale_of(expected[~seen], expected[seen])
         np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
 
-    def test_a_method_that_needs_no_prior_asks_for_none(self, table):
-        x, labeled, positive = table
-        model = pubench.PUClassifier("vpu", epochs=10).fit(x, labeled)
+    def test_a_method_that_needs_no_prior_asks_for_none(self):
+        model = pubench.PUClassifier("vpu", epochs=10).fit(X, LABELED)
         assert model.result_.selected == "pauc"
         assert model.result_.data.prior.given is None
-        assert model.score(x, positive) > 0.9
+        assert model.score(X, POSITIVE) > 0.9
 
 
 class TestFrames:
-    def test_text_gaps_dates_and_ids(self, table):
-        x, labeled, positive = table
-        frame = messy(x)
-        model = pubench.PUClassifier("nnpu", prior=PRIOR, epochs=EPOCHS).fit(frame, labeled)
+    def test_text_gaps_dates_and_ids(self):
+        frame = messy(X)
+        model = pubench.PUClassifier("nnpu", prior=PRIOR, epochs=EPOCHS).fit(frame, LABELED)
         notes = " ".join(model.notes_)
         assert "'seen' (constant)" in notes
         assert "'patient_id' (probably an id" in notes
         assert "'size' (3)" in notes
         assert "missing values: 'mean radius'" in notes
         assert model.n_features_in_ == 7
-        assert model.score(frame, positive) > 0.9
+        assert model.score(frame, POSITIVE) > 0.9
 
-    def test_an_unseen_text_and_a_gap_are_scored_and_said(self, table):
-        x, labeled, _ = table
-        frame = messy(x)
-        model = pubench.PUClassifier("nnpu", prior=PRIOR, epochs=2).fit(frame, labeled)
+    def test_an_unseen_text_and_a_gap_are_scored_and_said(self):
+        frame = messy(X)
+        model = pubench.PUClassifier("nnpu", prior=PRIOR, epochs=2).fit(frame, LABELED)
         new = frame.head(3).assign(size=["huge", None, "small"])
         with pytest.warns(pubench.PubenchWarning, match=r"'size' has values that training did not have \(huge\)"):
             assert np.isfinite(model.decision_function(new)).all()
 
-    def test_polars_and_pyarrow_give_the_scores_of_pandas(self, table, fitted):
-        x, labeled, _ = table
+    def test_polars_and_pyarrow_give_the_scores_of_pandas(self, fitted):
         pa = pytest.importorskip("pyarrow")
-        expected = fitted.decision_function(x)
+        expected = fitted.decision_function(X)
         np.testing.assert_array_equal(
-            clone(fitted).fit(pa.Table.from_pandas(x), labeled).decision_function(x), expected
+            clone(fitted).fit(pa.Table.from_pandas(X), LABELED).decision_function(X), expected
         )
         polars = pytest.importorskip("polars")
-        frame = polars.from_pandas(x)
-        np.testing.assert_array_equal(clone(fitted).fit(frame, labeled).decision_function(frame), expected)
+        frame = polars.from_pandas(X)
+        np.testing.assert_array_equal(clone(fitted).fit(frame, LABELED).decision_function(frame), expected)
 
-    def test_all_columns_of_an_array_are_features_even_one_that_counts_rows(self, table):
-        x, labeled, _ = table
-        array = np.c_[np.arange(len(x)), x.to_numpy()]
-        model = pubench.PUClassifier("nnpu", prior=PRIOR, epochs=1).fit(array, labeled)
+    def test_all_columns_of_an_array_are_features_even_one_that_counts_rows(self):
+        array = np.c_[np.arange(len(X)), X.to_numpy()]
+        model = pubench.PUClassifier("nnpu", prior=PRIOR, epochs=1).fit(array, LABELED)
         assert "31 features" in " ".join(model.notes_)
 
-    def test_importances_are_per_column_of_x(self, table):
-        x, labeled, _ = table
-        frame = messy(x).assign(noise=np.random.default_rng(2).random(len(x)))
-        model = pubench.PUClassifier("puet", prior=PRIOR, n_estimators=50).fit(frame, labeled)
+    def test_importances_are_per_column_of_x(self):
+        frame = messy(X).assign(noise=np.random.default_rng(2).random(len(X)))
+        model = pubench.PUClassifier("puet", prior=PRIOR, n_estimators=50).fit(frame, LABELED)
         found = dict(zip(frame.columns, model.feature_importances_, strict=True))
         assert found["seen"] == found["patient_id"] == 0
         assert found["mean radius"] > found["noise"] > 0
-        assert not hasattr(pubench.PUClassifier("upu", prior=PRIOR, epochs=1).fit(x, labeled), "feature_importances_")
-        bag = pubench.PUClassifier("pu-bagging", n_estimators=50).fit(frame, labeled)
+        assert not hasattr(pubench.PUClassifier("upu", prior=PRIOR, epochs=1).fit(X, LABELED), "feature_importances_")
+        bag = pubench.PUClassifier("pu-bagging", n_estimators=50).fit(frame, LABELED)
         found = dict(zip(frame.columns, bag.feature_importances_, strict=True))
         assert found["seen"] == found["patient_id"] == 0
         assert found["mean radius"] > found["noise"] > 0
         assert not hasattr(bag, "coef_")
 
-    def test_coefficients_are_in_the_units_of_x(self, table):
-        x, labeled, _ = table
-        model = pubench.PUClassifier("naive", base="logistic").fit(x, labeled)
+    def test_coefficients_are_in_the_units_of_x(self):
+        model = pubench.PUClassifier("naive", base="logistic").fit(X, LABELED)
         assert model.coef_.shape == (1, 30)
-        log_odds = logit(model.decision_function(x) + 0.5)
-        np.testing.assert_allclose(np.diff(log_odds), np.diff(x @ model.coef_[0]), rtol=1e-3, atol=1e-4)
-        assert not hasattr(pubench.PUClassifier("naive", base="logistic").fit(messy(x), labeled), "coef_")
+        log_odds = logit(model.decision_function(X) + 0.5)
+        np.testing.assert_allclose(np.diff(log_odds), np.diff(X @ model.coef_[0]), rtol=1e-3, atol=1e-4)
+        assert not hasattr(pubench.PUClassifier("naive", base="logistic").fit(messy(X), LABELED), "coef_")
 
 
 class TestWeights:
     @pytest.mark.parametrize("sparse", [False, True])
-    def test_a_row_of_weight_0_is_absent(self, table, sparse):
-        x, labeled, _ = table
+    def test_a_row_of_weight_0_is_absent(self, sparse):
+        x, labeled = X, LABELED
         x = csr_array(x.to_numpy()) if sparse else x
         there = np.arange(x.shape[0]) % 3 > 0
         model = pubench.PUClassifier("naive", base="logistic", prior=PRIOR)
@@ -272,29 +261,26 @@ class TestWeights:
             ("naive", np.ones(3), r"sample_weight must have shape \(569,\), got \(3,\)"),
         ],
     )
-    def test_wrong_weights(self, table, method, weight, message):
-        x, labeled, _ = table
+    def test_wrong_weights(self, method, weight, message):
         with pytest.raises(ValueError, match=message):
-            pubench.PUClassifier(method).fit(x, labeled, sample_weight=weight)
+            pubench.PUClassifier(method).fit(X, LABELED, sample_weight=weight)
 
 
 class TestBase:
-    def test_an_estimator_is_a_base(self, table):
-        x, labeled, positive = table
+    def test_an_estimator_is_a_base(self):
         base = make_pipeline(StandardScaler(), LogisticRegression(C=0.1))
-        model = pubench.PUClassifier("pu-bagging", base=base, n_estimators=5).fit(x, labeled)
-        assert model.score(x, positive) > 0.95
+        model = pubench.PUClassifier("pu-bagging", base=base, n_estimators=5).fit(X, LABELED)
+        assert model.score(X, POSITIVE) > 0.95
         assert model.result_.spec.method.config["base"] == "sklearn.pipeline:Pipeline"
-        alone = clone(model).set_params(base=LogisticRegression(), base__C=0.2).fit(x, labeled)
+        alone = clone(model).set_params(base=LogisticRegression(), base__C=0.2).fit(X, LABELED)
         assert alone.get_params()["base__C"] == 0.2
         assert alone.result_.spec.method.config["base_config"] == {"C": 0.2}
         assert alone.coef_.shape == (1, 30)
 
-    def test_what_cannot_be_written_down_is_refused(self, table):
-        x, labeled, _ = table
+    def test_what_cannot_be_written_down_is_refused(self):
         model = pubench.PUClassifier("naive", base=LogisticRegression(class_weight={0: 1.0, 1: 2.0}))
         with pytest.raises(ValueError, match="is no number, text or estimator; take base='package"):
-            model.fit(x, labeled)
+            model.fit(X, LABELED)
 
 
 #: Two topics that share words; a post of topic 1 is of the first with a chance of .4.
@@ -375,9 +361,8 @@ class TestScikitLearn:
         for info in registry().infos(MethodInfo):
             assert not own & set(method_class(info).Config.model_fields), info.key
 
-    def test_grid_search_with_pa_and_pauc_on_a_frame_with_text_and_gaps(self, table):
-        x, labeled, positive = table
-        frame = messy(x)
+    def test_grid_search_with_pa_and_pauc_on_a_frame_with_text_and_gaps(self):
+        frame = messy(X)
         search = GridSearchCV(
             pubench.PUClassifier("nnpu", prior=PRIOR, epochs=5),
             {"lr": [1e-6, 1e-2]},
@@ -386,10 +371,10 @@ class TestScikitLearn:
             cv=pubench.PUKFold(2),
             error_score="raise",
         )
-        search.fit(frame, labeled)
+        search.fit(frame, LABELED)
         assert search.best_params_ == {"lr": 1e-2}
-        assert search.score(frame, labeled) > 1
-        assert (search.predict(frame) == positive).mean() > 0.8
+        assert search.score(frame, LABELED) > 1
+        assert (search.predict(frame) == POSITIVE).mean() > 0.8
 
     @pytest.mark.filterwarnings("ignore::sklearn.exceptions.DataConversionWarning")
     def test_every_check_of_scikit_learn_passes_or_is_declared(self):
@@ -398,27 +383,24 @@ class TestScikitLearn:
         assert [check["check_name"] for check in found if check["status"] == "failed"] == []
         assert {check["check_name"] for check in found if check["status"] == "xfail"} == set(EXPECTED_FAILED_CHECKS)
 
-    def test_an_estimator_writes_nothing(self, table, tmp_path, monkeypatch):
-        x, labeled, _ = table
+    def test_an_estimator_writes_nothing(self, tmp_path, monkeypatch):
         monkeypatch.chdir(tmp_path)
-        pubench.PUClassifier("upu", prior=PRIOR, epochs=1).fit(x, labeled)
+        pubench.PUClassifier("upu", prior=PRIOR, epochs=1).fit(X, LABELED)
         assert list(tmp_path.iterdir()) == []
 
 
 class TestFolds:
-    def test_shares_of_labeled_rows_are_kept(self, table):
-        x, labeled, _ = table
-        for train, test in pubench.PUKFold(4).split(x, labeled):
-            assert labeled[test].mean() == pytest.approx(labeled.mean(), abs=0.01)
+    def test_shares_of_labeled_rows_are_kept(self):
+        for train, test in pubench.PUKFold(4).split(X, LABELED):
+            assert LABELED[test].mean() == pytest.approx(LABELED.mean(), abs=0.01)
             assert len(np.intersect1d(train, test)) == 0
-            assert len(train) + len(test) == len(x)
+            assert len(train) + len(test) == len(X)
 
-    def test_too_few_labels(self, table):
-        x, _, _ = table
+    def test_too_few_labels(self):
         with pytest.raises(
             ValueError, match="n_splits must be at most 2, the different instances of the smaller part, got 5"
         ):
-            next(pubench.PUKFold(5).split(x, np.arange(len(x)) < 2))
+            next(pubench.PUKFold(5).split(X, np.arange(len(X)) < 2))
 
 
 @pytest.mark.parametrize(
@@ -436,7 +418,6 @@ class TestFolds:
         ({"method": "nnpu", "prior": 0.3, "validation": 2}, "validation=2: given 2; fraction must be"),
     ],
 )
-def test_a_wrong_parameter_is_a_value_error_in_the_callers_words(table, parameters, message):
-    x, labeled, _ = table
+def test_a_wrong_parameter_is_a_value_error_in_the_callers_words(parameters, message):
     with pytest.raises(ValueError, match=message):
-        pubench.PUClassifier(**parameters).fit(x, labeled)
+        pubench.PUClassifier(**parameters).fit(X, LABELED)
