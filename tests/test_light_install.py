@@ -46,9 +46,9 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> Done:
     """Exit code and output of each command, in a folder with a table of scores."""
     folder = tmp_path_factory.mktemp("light")
     rng = np.random.default_rng(0)
-    truth = rng.random(300) < 0.4
-    labeled = truth & (rng.random(300) < 0.4)
-    lines = (f"{score:.4f},{int(one)}" for score, one in zip(rng.normal(size=300) + 2 * truth, labeled, strict=True))
+    truth = rng.random(100) < 0.4
+    labeled = truth & (rng.random(100) < 0.4)
+    lines = (f"{score:.4f},{int(one)}" for score, one in zip(rng.normal(size=100) + 2 * truth, labeled, strict=True))
     (folder / "scores.csv").write_text("score,labeled\n" + "\n".join(lines) + "\n")
     command = [sys.executable, "-c", WITHOUT, json.dumps([*WORK, TRAIN])]
     found = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True).stdout.splitlines()
