@@ -280,9 +280,9 @@ def test_estimators_read_features(here: Run, home: Path) -> None:
 
 def test_priors_are_one_column_after_a_range_in_lines_of_a_page(here: Run, home: Path) -> None:
     rng = np.random.default_rng(0)
-    truth = rng.random(1000) < 0.4
-    x = rng.normal(2 * truth[:, None], size=(1000, 2))
-    labeled = (truth & (rng.random(1000) < 0.5)).astype(int)
+    truth = rng.random(600) < 0.4
+    x = rng.normal(2 * truth[:, None], size=(600, 2))
+    labeled = (truth & (rng.random(600) < 0.5)).astype(int)
     pd.DataFrame({"x_1": x[:, 0], "x_2": x[:, 1], "labeled": labeled}).to_csv(home / "larger.csv", index=False)
     done = here("prior", "larger.csv", *LABELS)
     assert done.returncode == 0, done.stderr
