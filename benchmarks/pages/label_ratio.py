@@ -68,8 +68,7 @@ def aistats() -> pd.DataFrame:
     found = rows("study-teisseyre2025").query("criterion == 'last'").fillna({"preset": "", "settings": ""})
     base = found.settings.str.extract(r"\bbase=(\S+)")[0].fillna("")
     named = (found.method + " " + found.preset.where(found.preset != "", base)).str.strip()
-    bias = found.mechanism.str[-2:].str.upper()
-    share = found.told_prior
+    bias, share = found.mechanism.str[-2:].str.upper(), found.told_prior
     balanced = (found.recall + (found.accuracy - share * found.recall) / (1 - share)) / 2
     return found.assign(bias=bias, table=found.data, unit=found.seed.astype(str), method=named, balanced=balanced)
 
@@ -159,6 +158,7 @@ def page() -> str:
         by_mechanism={data: by_mechanism(auc, data) for data in biased},
         tables=biased_tables("auc"),
         balanced=biased_tables("balanced")[0],
+        at_prior=biased_tables("accuracy-at-prior")[0],
         decided=decided(),
         **calibration(found),
     )
