@@ -4,7 +4,7 @@
 
 A row is one estimate on the training part of one split (case-control, SCAR) of one data set at one label frequency c,
 from one scorer. ``error`` is signed; ``covered`` says whether the interval has the true share, where there is one.
-Biased labels (``mechanism=sar-lbe-a``, ``sar-lbe-b``, ``sar-pusb``) go to ``prior-error-biased.csv``.
+Biased labels (``mechanism=sar-lbe-a``, ``sar-lbe-b``, ``sar-pusb``) are in a file of their own: ``--out FILE``.
 
 ``NAME=VALUE`` sets an argument of :func:`measure`, in YAML. Estimates that are in the file are not made again.
 """

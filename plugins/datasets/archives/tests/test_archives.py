@@ -106,6 +106,8 @@ def test_a_download_is_there_as_a_whole_or_not_at_all(tmp_path: Path, error: Exc
         files[1].write_bytes(b"whole")
         return files
 
+    folder.mkdir()
+    (folder / "usps.bz2").write_bytes(b"damaged")  # is replaced
     fetch_into(folder, info, root, download)
     assert said == [f"usps: downloading to {folder}"]
     line = refusal(lambda: fetch_into(folder, info, root, partial(download, error=error)))
