@@ -50,8 +50,7 @@ _SHOWN = (
 
 def plain_facts(info: Info) -> dict[str, Any]:
     """Fields of an info record as texts, numbers and lists."""
-    found = {f.name: getattr(info, f.name) for f in fields(info)}
-    return {name: _plain(value) for name, value in found.items()}
+    return {f.name: _plain(getattr(info, f.name)) for f in fields(info)}
 
 
 def _plain(value: Any) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import gc
 import os
 import signal
 import sys
@@ -62,5 +63,6 @@ def main() -> None:
         if lost[0].errno != errno.EPIPE:  # a reader that has seen enough (| head) gets no message
             complain(f"cannot write the output: {lost[0].strerror}; records are complete")
         code = 1
+    gc.freeze()  # the interpreter would look at every object once more before it drops them all
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # all is done; Ctrl-C would be a traceback of the interpreter's end
     sys.exit(code)

@@ -352,6 +352,9 @@ class ExecutorInfo(Info, kind="executor"):
 # -------------------------------------------------------------------- types of fields
 
 
+_parts: Any = cache(lambda declared: (get_origin(declared) or declared, get_args(declared)))  # type: ignore[unreachable]
+
+
 def check_fields(info: Info) -> None:
     """Raises TypeError naming the first field of a record whose value is not of the type declared for it.
 
@@ -374,7 +377,7 @@ def _types_of(kind: type) -> dict[str, Any]:
 
 def _is(value: Any, declared: Any) -> bool:
     """Whether a value, and everything in it, is of a declared type; a truth value is no number."""
-    origin, parts = get_origin(declared) or declared, get_args(declared)
+    origin, parts = _parts(declared)
     if origin in (Any, Literal):
         return origin is Any or (isinstance(value, str) and value in parts)
     if origin is UnionType:

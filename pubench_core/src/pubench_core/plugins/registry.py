@@ -15,8 +15,6 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass, replace
-from email import message_from_string
-from email.message import Message
 from functools import cache, cached_property, lru_cache
 from importlib.metadata import Distribution, EntryPoint, PackageNotFoundError, distributions, version
 from inspect import isroutine
@@ -89,10 +87,8 @@ class Registry:
         module_name = getattr(point, "value", "").partition(":")[0]
         source = {"distribution": distribution, "version": version, "module": module_name}
         try:
-            if point.dist is not None:
-                reason = _made_for_another_core(point.dist) if version else NAMELESS
-                if reason:
-                    return [_broken(point.name, reason, None, **source)]
+            if point.dist is not None and (reason := _made_for_another_core(point.dist) if version else NAMELESS):
+                return [_broken(point.name, reason, None, **source)]
             with redirect_stdout(sys.stderr):  # what a plugin prints must not mix with a listing
                 module = point.load()
                 entries, listens = self._collect(module, point.group, source)
@@ -188,9 +184,9 @@ class Registry:
 def _made_for_another_core(distribution: Distribution) -> str:
     """What a distribution's metadata ask of core, if the installed one is not that; else empty."""
     core, facts = _core_version(), _metadata(distribution)
-    if core is None or facts["Name"] == CORE:
+    if core is None or facts["Name"] == [CORE]:
         return ""
-    texts = (text for text in facts.get_all("Requires-Dist", ()) if "extra ==" not in text)
+    texts = (text for text in facts.get("Requires-Dist", ()) if "extra ==" not in text)
     asked = (text for text in texts if text.lower().replace("_", "-").startswith(CORE))
     return next(filter(None, (_unmet(text, core) for text in asked)), "")
 
@@ -311,16 +307,16 @@ NAMELESS = "its metadata give no name or no version (a leftover of an installati
 
 
 @lru_cache(maxsize=1024)
-def _metadata(distribution: Distribution) -> Message:
-    """The headers of its metadata: importlib parses all of them, and the readme below, whenever it is asked."""
+def _metadata(distribution: Distribution) -> dict[str, list[str]]:
+    """Headers and their values: importlib parses all of the file, the readme included, whenever it is asked."""
     text = distribution.read_text("METADATA") or distribution.read_text("PKG-INFO") or ""
-    return message_from_string(text.partition("\n\n")[0])
+    lines = [line.partition(":") for line in text.partition("\n\n")[0].splitlines()]
+    return {name: [value.strip() for other, _, value in lines if other == name] for name, _, _ in lines}
 
 
 def _name_and_version(distribution: Distribution) -> tuple[str, str]:
     """As its metadata say; the folder and an empty version where they do not."""
-    facts = _metadata(distribution)
-    name, version = (str(facts[field]).strip() if field in facts else "" for field in ("Name", "Version"))
+    name, version = (_metadata(distribution).get(field, [""])[0] for field in ("Name", "Version"))
     return (name, version) if name and version else (_folder_of(distribution), "")
 
 
