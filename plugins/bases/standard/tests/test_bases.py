@@ -15,8 +15,9 @@ import torch
 from pubench_bases import trees
 from pubench_bases.bases import BASES, Base, base_of
 from pubench_bases.fitting import balanced, folds_of
-from pubench_bases.models import Categories, Mean, Model
+from pubench_bases.models import Categories, Mean, Model, NormalScores
 from pubench_testkit.testing import pu_table
+from scipy import stats
 from scipy.sparse import csr_matrix
 from sklearn.ensemble import (
     ExtraTreesClassifier,
@@ -126,6 +127,43 @@ def test_the_penalty_of_sparse_rows_does_not_depend_on_their_unit() -> None:
     x, y = table()
     one, thousand = (base_of("logistic", {}).fit(csr_matrix(k * x), y, balanced(y), 3) for k in (1, 1000))
     np.testing.assert_allclose(one.probability(x), thousand.probability(1000 * x), atol=1e-4)
+
+
+COLUMNS = {
+    "continuous": lambda rng: rng.normal(size=150),
+    "constant": lambda rng: np.ones(150),
+    "binary": lambda rng: rng.random(150) < 0.2,
+    "tied": lambda rng: rng.poisson(1.5, 150),
+}
+
+
+@pytest.mark.parametrize("kinds", [*([kind] for kind in COLUMNS), [*COLUMNS]], ids="-".join)
+def test_the_kernel_is_a_logistic_regression_of_cosines_of_normal_scores(kinds: list[str]) -> None:
+    x = np.column_stack([COLUMNS[kind](np.random.default_rng(k)) for k, kind in enumerate(kinds)]).astype(np.float32)
+    y = (np.arange(150) % 3 == 0).astype(int)
+    weight = np.where(y, 1, 0.5)
+    q = stats.norm.ppf((stats.rankdata(x, axis=0) - 0.5) / 150)
+    q = (q - q.mean(axis=0)) / np.where(np.ptp(x, axis=0) > 0, q.std(axis=0), 1)
+    rng = np.random.default_rng(3)
+    some = q[rng.permutation(150)]
+    width = np.median(np.linalg.norm(some[:, None] - some, axis=2)[np.triu_indices(150, 1)]) or 1
+    w, b = rng.normal(size=(len(kinds), 400)) / width, rng.uniform(0, 2 * np.pi, 400)
+    phi = np.sqrt(2) * np.cos(q @ w + b)
+    expected = LogisticRegression(C=0.003, max_iter=1000).fit(phi, y, weight).predict_proba(phi)[:, 1]
+    model = base_of("kernel", {}).fit(x, y, 7 * weight, 3)
+    np.testing.assert_allclose(model.probability(x), expected, atol=1e-6)
+    alone = np.concatenate([model.probability(row[None]) for row in x])
+    np.testing.assert_allclose(alone, model.probability(x), rtol=1e-12)
+
+
+def test_the_kernel_keeps_few_values_of_a_column_and_new_ones_lie_between() -> None:
+    x = np.random.default_rng(0).normal(size=(5_000, 2)).astype(np.float32)
+    scores = NormalScores(x)
+    assert len(scores.values) == 2 * NormalScores.KNOTS
+    expected = stats.norm.ppf((stats.rankdata(x, axis=0) - 0.5) / 5_000)
+    assert np.abs(scores.of(x) - expected).mean() < 0.005
+    low, high = scores.of(np.array([[-99, -99], [99, 99]]))
+    np.testing.assert_array_equal([low, high], [scores.of(x).min(axis=0), scores.of(x).max(axis=0)])
 
 
 def test_a_category_that_training_did_not_have_is_missing() -> None:

@@ -1,9 +1,9 @@
 """Bases: from a validated configuration to a classifier of class 1 against class 0, by name.
 
 ``trees`` (extremely randomized), ``forest`` (random), ``boosting``, ``logistic`` and ``unscaled-logistic`` are
-scikit-learn's. ``lightgbm`` and ``xgboost`` need their packages. ``package.module:callable`` is anybody's own: a
-callable that takes the configuration as keywords and returns a scikit-learn classifier with ``predict_proba``, whose
-``fit`` takes ``sample_weight``.
+scikit-learn's; ``kernel`` is its logistic regression on random Fourier features. ``lightgbm`` and ``xgboost`` need
+their packages. ``package.module:callable`` is anybody's own: a callable that takes the configuration as keywords and
+returns a scikit-learn classifier with ``predict_proba``, whose ``fit`` takes ``sample_weight``.
 
 Defaults are smoother than scikit-learn's, because a part of class 0 is positive: leaves of 20 rows, 50 small trees, a
 strong penalty. Every base computes in one thread: who has several fits several models at once, and gets the same bits.
@@ -30,7 +30,7 @@ from pubench_core.errors import RequestError, counted
 from pubench_core.specs.config import MethodConfig
 from pubench_core.specs.fields import Field
 
-from .models import Boosted, Categories, Forest, LightGBM, Linear, Model, Skops, XGBoost
+from .models import Boosted, Categories, Forest, Fourier, LightGBM, Linear, Model, NormalScores, Skops, XGBoost
 from .trees import Trees, of_decision_tree, of_histogram_boosting
 
 Array = npt.NDArray[Any]
@@ -266,6 +266,39 @@ class UnscaledLogisticBase(Base):
         return Linear(fitted.coef_[0], float(fitted.intercept_[0]))
 
 
+class KernelConfig(MethodConfig):
+    """Hyper-parameters of logistic regression on random Fourier features."""
+
+    inverse_penalty: float = Field(0.003, gt=0, description="inverse of the L2 penalty (scikit-learn's C)")
+    features: int = Field(400, ge=1, description="random Fourier features")
+
+
+class KernelBase(Base):
+    """Logistic regression on random Fourier features of normal scores, which approximates a Gaussian kernel.
+
+    Its width is the median distance of at most :data:`ROWS` rows. Weights are scaled to a sum of two for each row of
+    class 1, so that the penalty means the same however many rows of U there are.
+    """
+
+    Config = KernelConfig
+    model = Fourier
+    ROWS = 400
+
+    def _fit(self, x: Array, y: Array, weight: Array, seed: int, categories: Sequence[tuple[int, int]]) -> Model:
+        from scipy.spatial.distance import pdist
+        from sklearn.linear_model import LogisticRegression
+
+        rng, c, columns = np.random.default_rng(seed), self.config, NormalScores(x)
+        some = columns.of(x[rng.permutation(len(x))[: self.ROWS]])
+        frequencies = rng.normal(size=(x.shape[1], c.features)) / (np.median(pdist(some)) or 1.0)
+        phases = rng.uniform(0, 2 * np.pi, c.features)
+        model = Fourier(columns, frequencies, phases, Linear(np.zeros(c.features), 0.0))
+        weight = weight * (2 * np.count_nonzero(y) / weight.sum())
+        fitted = LogisticRegression(C=c.inverse_penalty, max_iter=1000).fit(model.features(x), y, weight)
+        model.linear = Linear(fitted.coef_[0], float(fitted.intercept_[0]))
+        return model
+
+
 class LightGBMBase(Base):
     """LightGBM's trees."""
 
@@ -387,6 +420,7 @@ BASES: dict[str, type[Base]] = {
     "boosting": BoostingBase,
     "logistic": LogisticBase,
     "unscaled-logistic": UnscaledLogisticBase,
+    "kernel": KernelBase,
     "lightgbm": LightGBMBase,
     "xgboost": XGBoostBase,
 }

@@ -40,8 +40,8 @@ class BaseConfig(MethodConfig):
 
     base: str = Field(
         "trees",
-        description="classifier that is trained: trees, forest, boosting, logistic, unscaled-logistic; lightgbm, "
-        "xgboost (extras); or package.module:callable",
+        description="classifier that is trained: trees, forest, boosting, logistic, unscaled-logistic, kernel; "
+        "lightgbm, xgboost (extras); or package.module:callable",
     )
     base_config: dict[str, Any] = Field(
         default_factory=dict,

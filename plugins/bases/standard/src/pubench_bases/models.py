@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import expit
+from scipy.special import expit, ndtri
 
 from pubench_core.errors import PluginError
 
@@ -163,6 +164,60 @@ class Linear(Model):
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         self.weights, self.bias = state["weights"], float(state["bias"])
+
+
+class NormalScores:
+    """Each column as normal scores of the rows it was made of, standardized; new values by interpolation.
+
+    A value's score is that of its rank, ties at their mean. ``values``, ``scores``: (knots,) of all columns, column j
+    from ``starts[j]`` on; at most :data:`KNOTS` of each. A constant column is 0.
+    """
+
+    KNOTS = 200
+
+    def __init__(self, x: Array) -> None:
+        values, scores = [], []
+        for column in x.T:
+            known, counts = np.unique(column, return_counts=True)
+            score = ndtri((np.cumsum(counts) - counts / 2) / len(column))
+            mean = np.average(score, weights=counts)
+            deviation = np.average((score - mean) ** 2, weights=counts) ** 0.5
+            kept = np.unique(np.linspace(0, len(known) - 1, self.KNOTS).round().astype(int))
+            values.append(known[kept].astype(np.float64))
+            scores.append((score - mean)[kept] / (deviation or 1.0))
+        self.starts = np.cumsum([0, *map(len, values)])
+        self.values, self.scores = np.concatenate(values), np.concatenate(scores)
+
+    def of(self, x: Array) -> Array:
+        """(n, d) float64."""
+        knots = [slice(*ends) for ends in pairwise(self.starts)]
+        return np.column_stack([np.interp(x[:, j], self.values[k], self.scores[k]) for j, k in enumerate(knots)])
+
+
+class Fourier(Model):
+    """Logistic regression on random Fourier features sqrt(2) cos(q w + b) of normal scores q (Rahimi, Recht 2007)."""
+
+    def __init__(self, columns: NormalScores, frequencies: Array, phases: Array, linear: Linear) -> None:
+        self.columns, self.frequencies, self.phases, self.linear = columns, frequencies, phases, linear
+
+    def features(self, x: Array) -> Array:
+        """(n, features) float64."""
+        return np.asarray(2**0.5 * np.cos(self.columns.of(x) @ self.frequencies + self.phases))
+
+    def probability(self, x: Array) -> Array:
+        return self.linear.probability(self.features(x))
+
+    def state_dict(self) -> dict[str, Any]:
+        own = {name: getattr(self.columns, name) for name in ("starts", "values", "scores")}
+        own |= {"frequencies": self.frequencies, "phases": self.phases}
+        return {**own, **self.linear.state_dict()}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        self.columns, self.linear = NormalScores.__new__(NormalScores), Linear.empty()
+        for name in ("starts", "values", "scores"):
+            setattr(self.columns, name, state[name])
+        self.frequencies, self.phases = state["frequencies"], state["phases"]
+        self.linear.load_state_dict({name: state[name] for name in ("weights", "bias")})
 
 
 class LightGBM(Model):
