@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -71,6 +72,7 @@ def test_a_page_has_reference_docstring_hyperparameters_and_presets(
     for row in described["hyper_parameters"]:
         assert f"| {row['name']} |" in page
         assert row["meaning"].replace("|", "\\|") in page
+        assert not re.search(r"[\[<]|typing", row["values"])  # words, not types of Python
     for name in described["presets"]:
         assert f"**`{name}`**" in page
 

@@ -161,10 +161,11 @@ def type_words(annotation: Any) -> str:
         return "one of " + ", ".join(str(word) for word in inner)
     if origin is tuple:
         return "a list, each " + type_words(inner[0])
-    if origin is not None and type(None) in inner:
-        return "null or " + " or ".join(type_words(one) for one in inner if one is not type(None))
-    names = {int: "a whole number", float: "a number", str: "a text", bool: "true or false", Path: "a path"}
-    return names.get(annotation, str(annotation))
+    if origin in (Union, types.UnionType):
+        return " or ".join(map(type_words, sorted(inner, key=lambda one: one is not type(None))))
+    kinds = {bool: "true or false", int: "a whole number", float: "a number", str: "a text", Path: "a path"}
+    kinds |= {dict: "names with values", BaseModel: "names with values", type(None): "null"}
+    return next((word for kind, word in kinds.items() if issubclass(origin or annotation, kind)), str(annotation))
 
 
 # -------------------------------------------------------------------- texts and hashes of plain data
