@@ -183,7 +183,7 @@ class TestAnAnswer:
 
 
 TAUGHT = Fit(
-    replace(OTHERS[3], name=f"{OTHERS[3].name}, trained on the checked rows"),
+    replace(OTHERS[4], name=f"{OTHERS[4].name}, trained on the checked rows"),
     checked=OverBagging(0.9, 0.1, (0.0, 0.2), 0.91),
 )
 HEADLINES: dict[str, tuple[dict[str, Any], str]] = {

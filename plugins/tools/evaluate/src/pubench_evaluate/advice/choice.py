@@ -56,6 +56,7 @@ OTHERS = (
     Candidate("logistic regression, P against U", "naive", {"base": "logistic"}),
     Candidate("Elkan-Noto, logistic", "elkan-noto", {"base": "logistic"}),
     Candidate("two-step, logistic", "two-step", {"base": "logistic"}),
+    Candidate("kernel, P against U", "naive", {"base": "kernel"}),
     Candidate("boosting, P against U", "naive", {"base": "boosting"}),
     Candidate("bagged forest", "pu-bagging", {"base": "forest", "n_estimators": 200}),
 )
