@@ -23,7 +23,6 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-import torch
 from filelock import FileLock
 
 import pubench_cli
@@ -210,6 +209,8 @@ class Scripts:
 @pytest.fixture(scope="module", autouse=True)
 def one_thread() -> Iterator[None]:
     """Small tensors on a busy machine: a second thread costs more than it brings."""
+    import torch  # here, as the process that hands out the tests needs none
+
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     yield

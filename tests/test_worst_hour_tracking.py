@@ -18,9 +18,6 @@ from typing import Any
 
 import pytest
 from made_results import made_result, made_spec
-from mlflow.tracking import MlflowClient
-from pubench_mlflow import sink
-from pubench_mlflow.sink import MlflowSink
 
 from pubench_cli.track import Sent, send_missing
 from pubench_cli.yaml_layers import assigned
@@ -80,12 +77,19 @@ def make_record(results: Path, n: int) -> Path:
     return folder
 
 
+def mlflow_sink(results: Path, uri: str | None) -> Any:
+    """Imports MLflow, which takes seconds, in the process that runs these tests only."""
+    from pubench_mlflow.sink import MlflowSink
+
+    return MlflowSink(results, uri)
+
+
 def track(results: Path, uri: str | None = None) -> Sent:
-    return send_missing(MlflowSink(results, uri), results)
+    return send_missing(mlflow_sink(results, uri), results)
 
 
 def send_record(folder: Path, uri: str | None = None) -> None:
-    MlflowSink(folder.parent, uri).send(read_record(folder))
+    mlflow_sink(folder.parent, uri).send(read_record(folder))
 
 
 @pytest.fixture
@@ -104,6 +108,8 @@ def results(new: Path, tracking_database: Path) -> Path:
 
 def sent(results: Path) -> list[tuple[str, str]]:
     """(run id, how its MLflow run ended) of every one."""
+    from mlflow.tracking import MlflowClient
+
     client = MlflowClient(tracking_uri=f"sqlite:///{results / 'mlflow.db'}")
     (experiment,) = client.search_experiments(filter_string="name = 'pubench/toy'")
     runs = client.search_runs([experiment.experiment_id])
@@ -126,13 +132,15 @@ def test_a_database_that_was_half_made_is_none(
     new: Path, tracking_database: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Making the tables, which takes long, is killed in the middle, then replaced by copying them."""
+    from pubench_mlflow import sink
+
     folder, client = make_record(new, 1), sink._client
 
-    def killed(uri: str) -> MlflowClient:
+    def killed(uri: str) -> None:
         Path(uri.removeprefix("sqlite:///")).write_bytes(b"half of it")
         raise KeyboardInterrupt
 
-    def copied(uri: str) -> MlflowClient:
+    def copied(uri: str) -> Any:
         place = Path(uri.removeprefix("sqlite:///"))
         if not place.exists():
             shutil.copy(tracking_database, place)
@@ -162,6 +170,8 @@ def test_a_bad_record_is_named_and_the_others_are_sent(
         case "bad trace":
             (folders[1] / "trace.csv").write_text("epoch,loss\n1,much\n")
         case _:
+            from mlflow.tracking import MlflowClient
+
             log = MlflowClient.log_artifacts
 
             def unreadable(self: MlflowClient, run_id: str, local_dir: str, *more: Any) -> None:
@@ -204,7 +214,7 @@ class TestATrackerThatCannotBeOpened:
     def test_a_server_that_never_answers_is_not_waited_for(
         self, results: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(sink, "OPENING", 0.5)
+        monkeypatch.setattr("pubench_mlflow.sink.OPENING", 0.5)
         folder = make_record(results, 1)
         with socket.socket() as silent:
             silent.bind(("127.0.0.1", 0))
@@ -216,7 +226,7 @@ class TestATrackerThatCannotBeOpened:
 
     def test_a_locked_database_is_not_waited_for(self, results: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         send_record(make_record(results, 1))
-        monkeypatch.setattr(sink, "LOCKED", 0.2)
+        monkeypatch.setattr("pubench_mlflow.sink.LOCKED", 0.2)
         with sqlite3.connect(results / "mlflow.db") as blocker:
             blocker.execute("BEGIN EXCLUSIVE")
             with pytest.raises(SinkUnavailable, match="database is locked"):

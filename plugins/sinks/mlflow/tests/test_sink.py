@@ -6,11 +6,9 @@ import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import pytest
-from mlflow.tracking import MlflowClient
-from pubench_mlflow.sink import MlflowSink
 
 from pubench_cli.track import Sent, send_missing
 from pubench_core.plugins.events import Listeners, RunFinished
@@ -19,6 +17,10 @@ from pubench_core.records.record import read_record
 from pubench_core.sinks import listeners_of
 from pubench_core.specs import ExecutionSpec
 
+if TYPE_CHECKING:  # importing MLflow takes seconds: only the process that runs these tests does
+    from mlflow.tracking import MlflowClient
+    from pubench_mlflow.sink import MlflowSink
+
 pytestmark = pytest.mark.filterwarnings("ignore:The ``noload``", "ignore::DeprecationWarning")
 #: Two epochs, long enough that the result does not decide every row alike, of which a run warns too.
 SHORT = ("--set", "epochs=2", "--set", "steps_per_epoch=60")
@@ -26,8 +28,14 @@ RUN = ("run", "--method", "nnpu", "--data", "digits", "--threads", "1", *SHORT)
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
+def sink(results: Path, uri: str | None = None) -> MlflowSink:
+    from pubench_mlflow.sink import MlflowSink
+
+    return MlflowSink(results, uri)
+
+
 def send_record(folder: Path, uri: str | None = None) -> None:
-    MlflowSink(folder.parent, uri).send(read_record(folder))
+    sink(folder.parent, uri).send(read_record(folder))
 
 
 @pytest.fixture(scope="module")
@@ -52,8 +60,10 @@ def results(pubench: Run, tmp_path_factory: pytest.TempPathFactory, tracking_dat
     return folder
 
 
-def client(results: Path) -> MlflowClient:
-    return MlflowClient(tracking_uri=f"sqlite:///{results / 'mlflow.db'}")
+def client(results: Path, name: str = "mlflow.db") -> MlflowClient:
+    from mlflow.tracking import MlflowClient
+
+    return MlflowClient(tracking_uri=f"sqlite:///{results / name}")
 
 
 def tracked(client: MlflowClient) -> list[Any]:
@@ -92,7 +102,7 @@ def test_a_tracked_run_has_the_numbers_of_its_record(results: Path) -> None:
 
 def test_tracking_again_adds_nothing(results: Path) -> None:
     for _ in range(2):
-        assert send_missing(MlflowSink(results, None), results) == Sent(sent=0, already_there=1)
+        assert send_missing(sink(results), results) == Sent(sent=0, already_there=1)
     assert len(tracked(client(results))) == 1
 
 
@@ -106,14 +116,14 @@ def test_a_send_that_was_cut_off_is_replaced(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(MlflowClient, "log_artifacts", killed)
+        patch.setattr("mlflow.tracking.MlflowClient.log_artifacts", killed)
         with pytest.raises(KeyboardInterrupt):
             send_record(folder, uri)
-    assert not MlflowSink(results, uri).has(read_record(folder))
+    assert not sink(results, uri).has(read_record(folder))
     send_record(folder, uri)
-    assert MlflowSink(results, uri).has(read_record(folder))
+    assert sink(results, uri).has(read_record(folder))
     send_record(folder, uri)
-    (run,) = tracked(MlflowClient(tracking_uri=uri))
+    (run,) = tracked(client(tmp_path, "other.db"))
     assert run.info.status == "FINISHED"
 
 
