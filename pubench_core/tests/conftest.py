@@ -32,7 +32,7 @@ def plugins(request: pytest.FixtureRequest) -> Registry:
 def ask(plugins: Registry, tmp_path: Path) -> Callable[..., Plan]:
     """``ask("seed=3", of=NNPU)``: the plan of a request, with its records in the test's folder."""
 
-    def ask(*sets: str, of: tuple[str, ...] = ("data.key=digits", "method.key=no-network")) -> Plan:
+    def ask(*sets: str, of: tuple[str, ...] = ("data.key=breast-cancer", "method.key=no-network")) -> Plan:
         here = ("execution.threads=1", f"execution.results={tmp_path / 'results'}")
         return resolve([assigned(*of, *here, *sets)], plugins)
 

@@ -29,7 +29,7 @@ from pubench_core.results import Code, RunResult
 pytestmark = pytest.mark.usefixtures("one_thread")
 
 #: Three epochs, so that criteria may choose different ones.
-NNPU = ("data.key=digits", "method.key=nnpu", "epochs=3", "batch_size=64")
+NNPU = ("data.key=breast-cancer", "method.key=nnpu", "epochs=3", "batch_size=64")
 
 
 Ask = Callable[..., Plan]
@@ -386,6 +386,7 @@ def test_a_model_is_of_one_criterion_s_epoch(ask: Ask) -> None:
     first, _ = carried_out(ask("execution.save_model=true", of=NNPU))
     assert first.result.model is not None
     snapshots = {name: criterion.snapshot for name, criterion in first.result.criteria.items()}
+    assert len(set(snapshots.values())) > 1
     for name, snapshot in snapshots.items():
         plan, record = ask("execution.save_model=true", f"selection.criterion={name}", of=NNPU), record_of(ask(of=NNPU))
         covered = not coverage(plan, record, record.result.code)[0]
@@ -447,7 +448,7 @@ def test_other_data_are_other_code(ask: Ask) -> None:
     assert record.result.data.digest
     assert not coverage(plan, record, plan.code_reading(record.result.data.digest))[0]
     why_not, _ = coverage(plan, record, plan.code_reading("0" * 16))
-    assert why_not == "the stored result is of other code (changed: data digits)"
+    assert why_not == "the stored result is of other code (changed: data breast-cancer)"
 
 
 def test_where_the_data_are_not_here_the_record_answers_and_it_is_said(

@@ -230,7 +230,7 @@ def test_a_run_that_fails_has_a_record_with_cause_place_code_and_traceback(
     older["batch"] = older.pop("step")  # as it was called at first
     assert Failure.model_validate(older) == failure
     assert failure.spec == plan.spec
-    assert failure.code.parts.keys() == {*plan.code.parts, "data digits"}
+    assert failure.code.parts.keys() == {*plan.code.parts, "data breast-cancer"}
     assert failure.traceback.startswith("Traceback")
     assert "test_execution.py" in failure.traceback or fails in ("nan", "score")
     assert 'File "pubench_core/engine/' in failure.traceback  # below the folder in which it is installed

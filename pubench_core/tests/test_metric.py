@@ -30,7 +30,7 @@ pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 #: More than the validation part of the sample problem, fewer than its test part.
-FEW = 300
+FEW = 100
 
 
 def bounded(view: MetricView) -> MetricValue:
@@ -389,5 +389,5 @@ def test_a_selected_metric_that_fails_at_the_end_costs_no_result(do: Do) -> None
     assert result.chosen.measures["test"]["fragile"].value is None
     assert result.chosen.measures["test"]["f1"].value is not None
     assert [line for line in result.warnings if "'fragile'" in line] == [
-        "metric 'fragile' failed and has no value: MemoryError: 360 rows"
+        "metric 'fragile' failed and has no value: MemoryError: 114 rows"
     ]
