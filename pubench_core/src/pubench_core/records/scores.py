@@ -202,23 +202,23 @@ def measured(result: Result, arrays: Arrays, names: Sequence[str], measurer: Mea
     ``arrays``: with those of the training part, if stored. The threshold is that of the result if the scores of U are
     not stored, and if it has measures without one, as an older record does.
     """
-    knowledge = knowledge_in(arrays, result)
-    scores = {one.snapshot: scores_of(arrays, one.snapshot) for one in result.criteria.values() if one.snapshot}
+    knowledge, chosen = knowledge_in(arrays, result), {n: one for n, one in result.criteria.items() if one.snapshot}
+    scores = {one.snapshot: scores_of(arrays, one.snapshot) for one in chosen.values()}
     # all of them first, which tells what reads a decision
     at_zero = {state: measures_of(found, knowledge, names, measurer) for state, found in scores.items()}
-    found = dict(result.criteria)
-    for name, one in result.criteria.items():
-        if not one.snapshot:
-            continue
+    found, at_prior = dict(result.criteria), dict[tuple[str, float | None], Measures]()
+    for name, one in chosen.items():
         threshold = one.threshold
         if threshold is not None or not one.measures:
             derived = threshold_in(arrays, one.snapshot, result.data, result.spec)
             threshold = threshold if derived is None else derived
-        at_prior = measures_at(threshold, scores[one.snapshot], knowledge, names, measurer)
+        at = one.snapshot, threshold
+        if at not in at_prior:  # criteria often choose the same state
+            at_prior[at] = measures_at(threshold, scores[one.snapshot], knowledge, names, measurer)
         update = {
             "measures": updated(one.measures, at_zero[one.snapshot], names),
             "threshold": threshold,
-            "at_prior": updated(one.at_prior, at_prior, names),
+            "at_prior": updated(one.at_prior, at_prior[at], names),
         }
         found[name] = one.model_copy(update=update)
     return found
