@@ -19,6 +19,7 @@ from pubench_cli.options import OPTIONS, SpecOption
 from pubench_core.errors import Hint, Notice, PluginError, RecordError, RequestError, unknown
 from pubench_core.plugins.registry import registry
 from pubench_core.specs import RunSpec
+from pubench_core.specs.run_fields import sections
 
 WITH_SECTION = [option for option in OPTIONS if len(option.path) > 1]
 
@@ -130,7 +131,8 @@ def written() -> list[tuple[str, str]]:
 
 
 def test_every_field_that_a_message_names_exists(written: list[tuple[str, str]]) -> None:
-    named = {(name, match["field"]) for name, text in written for match in messages._FIELD.finditer(text)}
+    pattern = re.compile(rf"(?<![\w.\[-])(?:{'|'.join(sections())})(?:\.[a-z][a-z0-9_]*)+")
+    named = {(name, match[0]) for name, text in written for match in pattern.finditer(text)}
     assert {field for _, field in named} >= {"selection.criterion", "data.own.truth_col", "validation.fraction"}
     assert not {(name, field) for name, field in named if not _exists(field)}
 

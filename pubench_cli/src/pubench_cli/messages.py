@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import re
-
-from pubench_core.errors import Hint, Notice, PubenchError
-from pubench_core.specs.run_fields import FIELD
+from pubench_core.errors import Hint, Notice, PubenchError, in_names
+from pubench_core.specs.run_fields import is_path
 
 from .console import err
-from .options import FLAGS
+from .options import FLAGS, OPTIONS
 
 #: What the user can type for a hint.
 _COMMANDS = {
@@ -21,11 +19,8 @@ _COMMANDS = {
     "run again": "--force runs it again",
     "plan again": "--replan freezes the plan again; what is done stays",
 }
-#: A field's dotted path, or one of the fields outside of sections where a value is given; not what the user typed.
-_FIELD = re.compile(
-    r"(?<!--set )(?<!--only )(?<![\w.\[-])"
-    rf"(?P<field>{FIELD}|(?:prior|precision|seed)(?==| must be ))(?P<is>=)?"
-)
+#: Fields whose flags take no value.
+_SWITCHES = {option.field.name for option in OPTIONS if option.field.switch}
 
 
 def in_flags(text: str) -> str:
@@ -37,13 +32,14 @@ def in_flags(text: str) -> str:
     '--set validation.fraction=0.05 would do'
     """
 
-    def flag(match: re.Match[str]) -> str:
-        field, gives_value = match["field"], match["is"] is not None
-        if field not in FLAGS:
-            return f"--set {field}=" if gives_value else field
-        return f"{FLAGS[field]} " if gives_value else FLAGS[field]
+    def flag(field: str, value: str | None) -> str | None:
+        if value is None:
+            return FLAGS.get(field) if is_path(field) else None
+        if field in FLAGS:
+            return FLAGS[field] if field in _SWITCHES and value == "true" else f"{FLAGS[field]} {value}"
+        return f"--set {field}={value}" if is_path(field) else None
 
-    return _FIELD.sub(flag, text).replace("--save-model true", "--save-model")
+    return in_names(text, flag)
 
 
 def said(message: PubenchError | Notice | str) -> str:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
-from pubench_core.errors import Hint, Notice, PubenchError, RequestError, visible
-from pubench_core.specs.run_fields import FIELD, TABLE, arguments
+from pubench_core.errors import Hint, Notice, PubenchError, RequestError, in_names, visible
+from pubench_core.specs.run_fields import TABLE, arguments, is_path
 
 #: Field of the spec -> argument of :func:`pubench.run`, or of :func:`pubench.data` for a user table. ``settings`` sets
 #: the others.
@@ -23,7 +22,6 @@ _CALLS = {
     "run again": "force=True runs it again",
     "plan again": "in a shell: pubench study plan FILE --replan",
 }
-_FIELD = re.compile(rf"(?<!--set )(?<![\w.\[-]){FIELD}")  # not of a command, which is written out
 
 
 class PubenchWarning(UserWarning):
@@ -32,6 +30,9 @@ class PubenchWarning(UserWarning):
 
 class InvalidRequest(RequestError, ValueError):
     """Request that cannot be carried out; the message gives the value, what is expected, and what to do."""
+
+    #: The error with fields of the spec, for a place that has other names for them.
+    unnamed: RequestError | None = None
 
 
 def in_arguments(text: str, arguments: Mapping[str, str] = ARGUMENTS) -> str:
@@ -44,13 +45,14 @@ def in_arguments(text: str, arguments: Mapping[str, str] = ARGUMENTS) -> str:
     """
     known = {**_OF_TABLES, **arguments}
 
-    def argument(match: re.Match[str]) -> str:
-        field = match[0]
-        if field.startswith("method.config.") and "method.config" in known:
-            return field.removeprefix("method.config.")
-        return known.get(field, f"settings['{field}']")
+    def argument(field: str, value: str | None) -> str | None:
+        if not is_path(field):
+            return None
+        hyper = field.removeprefix("method.config.")
+        name = known.get(field, f"settings['{field}']") if hyper == field else hyper
+        return name if value is None else f"{name}={value}"
 
-    return _FIELD.sub(argument, text)
+    return in_names(text, argument)
 
 
 def said(message: PubenchError | Notice | str, arguments: Mapping[str, str] = ARGUMENTS) -> str:
@@ -68,7 +70,9 @@ def in_words(arguments: Mapping[str, str] = ARGUMENTS) -> Iterator[None]:
     except InvalidRequest:
         raise
     except RequestError as error:
-        raise InvalidRequest(said(error, arguments), field=error.field, value=error.value) from None
+        named = InvalidRequest(said(error, arguments), field=error.field, value=error.value)
+        named.unnamed = error
+        raise named from None
     except PubenchError as error:
         if error.hint is not None:
             error.add_note(_CALLS[error.hint.action].format(error.hint.subject))

@@ -2,8 +2,8 @@
 
 Core has neither flags nor sub-commands. A message names fields of the spec by their path (``data.own.truth_col``) and
 gives a value to set as ``path=value``; :class:`Hint` names what else would help. The caller (the command
-line, a notebook) puts both into its own words. Anything else that is raised is a defect of pubench or of a plugin and
-keeps its traceback.
+line, a notebook) puts both into its own words (:func:`in_names`). Anything else that is raised is a defect of pubench
+or of a plugin and keeps its traceback.
 """
 
 from __future__ import annotations
@@ -179,6 +179,25 @@ def nearest(given: str, known: Iterable[str], alike: float = 0.65) -> str:
     near = get_close_matches(given[:_LONGEST].lower(), names, n=1, cutoff=alike)
     everything = f"known: {', '.join(names)}" if names else "there is none"
     return f"did you mean '{near[0]}'?" if near else everything
+
+
+#: Punctuation around a word of a message.
+_AROUND = "()[]'\",.;:?"
+
+
+def in_names(text: str, name_of: Callable[[str, str | None], str | None]) -> str:
+    """A message with the names of the place that shows it.
+
+    ``name_of``: from a word, and the value that follows its ``=`` if it has one, to the text that replaces both; None
+    leaves them. Words after ``--set`` and ``--only`` stay: the user typed them.
+    """
+    words: list[str] = []
+    for word in text.split(" "):
+        inner = word.strip(_AROUND)
+        name, is_set, value = inner.partition("=")
+        new = None if words[-1:] in (["--set"], ["--only"]) else name_of(name, value if is_set else None)
+        words.append(word if new is None else word.replace(inner, new, 1))
+    return " ".join(words)
 
 
 # -------------------------------------------------------------------- what others wrote, in a message

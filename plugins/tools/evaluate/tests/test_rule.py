@@ -99,10 +99,10 @@ def test_scar_is_contradicted_by_the_card_unless_checked_rows_reject_it() -> Non
 
 def test_errors_on_the_command_line_name_flags() -> None:
     with pytest.raises(RequestError) as raised, flags_for_arguments():
-        raise RequestError("unknown column of t.csv (labeled) 'x'; labeled=COLUMN names it")
-    assert str(raised.value) == "unknown column of t.csv (--label-col) 'x'; --label-col COLUMN names it"
+        raise RequestError("unknown column of t.csv 'x'; labeled=COLUMN names it", field="data.own.label_col")
+    assert str(raised.value) == "unknown column of t.csv 'x'; --label-col COLUMN names it"
     with pytest.raises(RequestError, match=r"^--beta must be"), flags_for_arguments():
-        raise RequestError("purity must be in (0, 1]")
+        raise RequestError("purity must be in (0, 1]", field="purity")
     assert flags_in("prior: of the population; give purity=0.9") == "prior: of the population; give --beta 0.9"
 
 

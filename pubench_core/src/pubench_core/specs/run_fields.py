@@ -124,5 +124,6 @@ def arguments(model: type[BaseModel] = RunSpec) -> dict[str, str]:
     return {field.name: field.argument for field in run_fields(model) if field.argument}
 
 
-#: Pattern of a field's dotted path in a message.
-FIELD = rf"(?:{'|'.join(sections())})(?:\.[a-z][a-z0-9_]*)+"
+def is_path(name: str) -> bool:
+    """Whether a word of a message is the dotted path of a field, or of a hyper-parameter."""
+    return name.startswith("method.config.") or ("." in name and any(field.name == name for field in run_fields()))

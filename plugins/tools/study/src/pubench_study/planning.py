@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -22,7 +21,7 @@ from pubench_core.engine.layers import Layer
 from pubench_core.engine.open import open_data
 from pubench_core.engine.plan import Plan
 from pubench_core.engine.resolve import resolve
-from pubench_core.errors import PluginError, RequestError, shortened
+from pubench_core.errors import PluginError, RequestError, in_names, shortened
 from pubench_core.plugins.info import PriorInfo
 from pubench_core.plugins.registry import Registry
 from pubench_core.specs import ExecutionSpec, RunSpec
@@ -112,7 +111,7 @@ def _resolved(
         return resolved(cell, of_all, registry, warn, installed)
     except (RequestError, PluginError) as error:
         # what a run is given as prior=0.3, a study lists
-        words = re.sub(r"(?<!\w)prior=([\w.:]+)", r"priors: [\1]", str(error))
+        words = in_names(str(error), lambda name, value: f"priors: [{value}]" if name == "prior" and value else None)
         text = f"{file.origin}: {shortened(str(cell), 160)}: {words}"
         raise type(error)(text, field=error.field, value=error.value, hint=error.hint) from None
 

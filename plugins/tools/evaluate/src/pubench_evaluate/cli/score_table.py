@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -18,7 +17,7 @@ from pubench_datasets_tables.labels import labels_of
 from pubench_cli.messages import say
 from pubench_cli.recorded_run import folder_of_run
 from pubench_core.data.table_reader import table_reader
-from pubench_core.errors import RecordError, RequestError, unknown
+from pubench_core.errors import RecordError, RequestError, in_names, unknown
 from pubench_core.plugins.registry import registry
 from pubench_core.records.files import ids_in, read_scores
 from pubench_core.records.record import read_record
@@ -39,10 +38,6 @@ _FLAGS = {name: f"--{name.replace('_', '-')}" for name in _SAME} | {
     "scores": "--score-col",
     "truth": "--truth-col",
 }
-_NAMES = "|".join(_FLAGS)
-#: ``purity=``; at the start of an error also ``purity:`` and ``purity must be``; and ``(labeled)``.
-_GIVEN = re.compile(rf"(?<![\w.-])({_NAMES})=")
-_NAMED = re.compile(rf"^({_NAMES})(?=:| must be )|(?<=\()(drop|features|labeled)(?=\))")
 
 
 @contextmanager
@@ -50,14 +45,21 @@ def flags_for_arguments() -> Iterator[None]:
     """A block whose errors name flags where the Python functions name arguments."""
     try:
         yield
-    except RequestError as error:
-        text = _NAMED.sub(lambda found: _FLAGS[found[0]], flags_in(str(error)))
+    except RequestError as raised:
+        error: RequestError = getattr(raised, "unnamed", None) or raised
+        text = flags_in(str(error))
+        if error.field in _FLAGS and text.startswith(error.field):
+            text = _FLAGS[error.field] + text.removeprefix(error.field)
         raise RequestError(text, field=error.field, value=error.value, hint=error.hint) from None
 
 
 def flags_in(text: str) -> str:
     """A line of the Python functions with flags for arguments: ``purity=0.9`` becomes ``--beta 0.9``."""
-    return _GIVEN.sub(lambda found: f"{_FLAGS[found[1]]} ", text)
+
+    def flag(name: str, value: str | None) -> str | None:
+        return f"{_FLAGS[name]} {value}" if name in _FLAGS and value is not None else None
+
+    return in_names(text, flag)
 
 
 @dataclass(frozen=True)

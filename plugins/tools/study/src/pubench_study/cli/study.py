@@ -349,10 +349,11 @@ def _cell(states: Sequence[RunState], row: str, data: str) -> str:
 def _failures(found: Looked) -> list[list[str]]:
     """Rows of the table of failures: those of the same row, cause, place and words, whatever the numbers, are one."""
     alike: dict[tuple[str, ...], list[list[str]]] = {}
+    no_numbers = dict.fromkeys(map(ord, "0123456789."))
     for run, failure in ((s.run, s.failure) for s in found.states if s.failure is not None):
         where = _raised_at(run, failure)
         row = [str(run), failure.cause, said(failure.reason), where, f"failed/{run.run_id}-*"]
-        alike.setdefault((run.row, failure.cause, where, re.sub(r"[\d.]+", "0", failure.reason)), []).append(row)
+        alike.setdefault((run.row, failure.cause, where, failure.reason.translate(no_numbers)), []).append(row)
     return [[f"{name}{f' and {len(rest)} more' if rest else ''}", *row] for (name, *row), *rest in alike.values()]
 
 
