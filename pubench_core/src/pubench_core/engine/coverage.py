@@ -14,12 +14,13 @@ from ..data.store import digest_now, located
 from ..data.table_reader import Say
 from ..errors import Hint, Notice, RecordError, RequestError
 from ..metric import Measurer
+from ..plugins.registry import part
 from ..records.record import OtherFormat, Record
 from ..records.requirements import Requirements, lacks, unmeasured
 from ..records.scores import arrays_of, measured
 from ..records.store import RecordStore
 from ..results import Code, Result
-from .plan import Plan, model_writer
+from .plan import Plan
 from .publish import publish_answer
 
 
@@ -102,7 +103,8 @@ def coverage(plan: Plan, record: Record, code: Code) -> tuple[str, Plan]:
         },
     }
     update = {name: getattr(spec, name).model_copy(update=values) for name, values in sections.items()}
-    wider = replace(plan, spec=spec.model_copy(update=update), model_writer=model_writer() if keeps_model else None)
+    writer = part("pubench_model_writer", "execution.save_model") if keeps_model else None
+    wider = replace(plan, spec=spec.model_copy(update=update), model_writer=writer)
     return f"the stored record has {', '.join(missing)}", wider
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
@@ -38,7 +38,11 @@ def explain(
     path = (*prefix, *loc)
     where = next((origins[path[:n]] for n in range(len(path), 0, -1) if path[:n] in origins), ".".join(path))
     more = f" (and {error.error_count() - 1} more)" if error.error_count() > 1 else ""
-    parent, name = _descend(model, loc[:-1]), loc[-1] if loc else ""
+    parent: type[BaseModel] | None = model
+    name = loc[-1] if loc else ""
+    for part in loc[:-1]:
+        inner = parent.model_fields.get(part) if parent is not None else None
+        parent = section_of(inner) if inner is not None else None
     given: dict[str, Any] = {"field": ".".join(path), "value": first["input"]}
     if first["type"] == "extra_forbidden":
         fields = parent.model_fields if parent else {}
@@ -58,14 +62,6 @@ def explain(
         file = f"{origins[()]}: " if () in origins else ""
         return RequestError(f"{file}{'.'.join(path)} is missing; {right}{more}", field=given["field"])
     return RequestError(f"{where}: given {shown(first['input'])}; {right}{more}", **given)
-
-
-def _descend(model: type[BaseModel], path: Sequence[str]) -> type[BaseModel] | None:
-    inner: type[BaseModel] | None = model
-    for name in path:
-        field = inner.model_fields.get(name) if inner is not None else None
-        inner = section_of(field) if field is not None else None
-    return inner
 
 
 def accepted(field: FieldInfo) -> str:

@@ -14,7 +14,6 @@ from ..mechanism import Mechanism
 from ..method import AnyMethod
 from ..metric import MetricPlugin
 from ..plugins.info import BackboneInfo, DatasetInfo, MechanismInfo, MethodInfo, PriorInfo
-from ..plugins.registry import part
 from ..prior import PriorEstimator
 from ..results import Code
 from ..specs import RunSpec
@@ -87,12 +86,6 @@ class EstimatorChoice:
     estimator: PriorEstimator
 
 
-def model_writer() -> Callable[..., bytes]:
-    """(plan, problem, method, candidate) -> content of ``model.safetensors``. RequestError if no tool writes it."""
-    found: Callable[..., bytes] = part("pubench_model_writer", "execution.save_model")
-    return found
-
-
 @dataclass(frozen=True)
 class Plan:
     """A run that can be carried out without asking any registry.
@@ -100,8 +93,8 @@ class Plan:
     ``metrics``: every installed metric that loads, whether the spec names it or not. ``mechanism``: None where the
     labels are given. ``estimator``: None where the prior is not estimated. ``code``: what computes, except the data,
     whose digest is known when they have been opened. ``joined_by``: makes the work of a run that joins folds, None for
-    any other (:class:`~pubench_core.engine.execute.Work`). ``model_writer``: as
-    :func:`model_writer` gives it, None if no model is kept.
+    any other (:class:`~pubench_core.engine.execute.Work`). ``model_writer``: (plan,
+    problem, method, candidate) -> content of ``model.safetensors``; None if no model is kept.
     """
 
     spec: RunSpec

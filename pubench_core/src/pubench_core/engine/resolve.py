@@ -25,7 +25,7 @@ from .criteria import Installed, choose_evaluation, choose_selection, goal_of, n
 from .explain import explain
 from .identity import code_of
 from .layers import Layer, Request
-from .plan import BackboneChoice, Plan, model_writer
+from .plan import BackboneChoice, Plan
 from .resolve_data import choose_data
 from .resolve_method import choose_method, choose_prior, refuse_missing_truth
 
@@ -114,5 +114,5 @@ def resolve(
         metrics=installed.usable,
         code=code_of(found, registry, data.table),
         joined_by=part("pubench_folds", "validation.folds") if spec.validation.joint else None,
-        model_writer=model_writer() if spec.execution.save_model else None,
+        model_writer=part("pubench_model_writer", "execution.save_model") if spec.execution.save_model else None,
     )
