@@ -61,7 +61,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_rows_are_those_of_the_study_a_row_per_run_and_criterion(recorded: Path) -> None:
     rows = study_rows.rows(recorded, None)
-    results = {record.result.run_id: record.result for record in RecordStore(recorded).all().readable}
+    results = {record.result.run_id: record.result for record in RecordStore(recorded).all()[0]}
     assert len(results) == 3
     assert {row["seed"] for row in rows} == {"2", "25"}
     for run_id in {row["run_id"] for row in rows}:

@@ -561,7 +561,7 @@ class TestArguments:
             folder_of_run(locked, "abc")
         with pytest.raises(RequestError, match="no finished run"):
             folder_of_run(tmp_path, str(locked / "abc"))
-        assert RecordStore(locked).all().readable == ()
+        assert RecordStore(locked).all()[0] == []
 
 
 class TestWideTable:

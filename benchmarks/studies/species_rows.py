@@ -20,7 +20,7 @@ import numpy as np
 import pandas as pd
 
 from benchmarks.raw_rows import RESULTS
-from pubench_core.data.dataset import DataRoot, data_root
+from pubench_core.data.dataset import data_root
 from pubench_core.data.source import source_of
 from pubench_core.metric import MetricPlugin, Scored, measure
 from pubench_core.plugins.info import DatasetInfo, MetricInfo
@@ -38,14 +38,14 @@ RUN = ["method", "source", "species", "seed"]
 
 def rows(results: Path) -> Iterator[dict[str, Any]]:
     """A row for each record of a species, in the order of their names."""
-    facts = {task.name: task.facts for task in source_of(registry().find(DatasetInfo, "disdat")).tasks(_root())}
+    source = source_of(registry().find(DatasetInfo, "disdat"))
+    facts = {task.name: task.facts for task in source.tasks(data_root(ExecutionSpec()))}
     infos = {info.key: info for info in registry().infos(MetricInfo) if info.key in MEASURES}
     metrics = {key: MetricPlugin(info, load(info), "") for key, info in infos.items()}
-    found = RecordStore(results).all()
-    for record in sorted(found.readable, key=lambda one: (one.result.spec.data.key, _row_name(one))):
-        source, _, species = record.result.spec.data.key.partition("/")
+    for record in sorted(RecordStore(results).all()[0], key=lambda one: (one.result.spec.data.key, _row_name(one))):
+        key, _, species = record.result.spec.data.key.partition("/")
         environment = Environment.model_validate_json((record.folder / ENVIRONMENT).read_bytes())
-        if not source.startswith("disdat") or environment.git_dirty:
+        if not key.startswith("disdat") or environment.git_dirty:
             continue
         result, chosen = record.result, record.result.chosen
         arrays = np.load(record.folder / "scores.npz")
@@ -53,7 +53,7 @@ def rows(results: Path) -> Iterator[dict[str, Any]]:
         held, labeled = arrays[f"validation_scores_{chosen.snapshot}"], arrays["validation_labeled"]
         yield {
             "method": _row_name(record),
-            "source": source,
+            "source": key,
             "species": species,
             "region": facts[species]["region"],
             "presences": facts[species]["presences"],
@@ -70,10 +70,6 @@ def rows(results: Path) -> Iterator[dict[str, Any]]:
             "run_id": result.run_id,
             "commit": (environment.git_commit or "")[:12],
         }
-
-
-def _root() -> DataRoot:
-    return data_root(ExecutionSpec())
 
 
 def _row_name(record: Record) -> str:

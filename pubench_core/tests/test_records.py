@@ -270,16 +270,16 @@ def test_a_record_that_cannot_be_read_is_refused(store: RecordStore) -> None:
 
 def test_records_are_listed_oldest_first_without_failed_or_superseded_ones(store: RecordStore) -> None:
     times = {"a" * 16: "2026-03-01T00:00:00Z", "b" * 16: "2026-01-01T00:00:00Z", "c" * 16: "2026-02-01T00:00:00Z"}
-    assert store.all().readable == ()
+    assert store.all() == ([], [])
     for run_id, finished_at in [("a" * 16, "2025-01-01T00:00:00Z"), *times.items()]:
         with store.write(run_id) as folder:
             (folder / RESULT).write_text(result_text(result(run_id=run_id, finished_at=finished_at)))
     store.write_failure(made_failure("d" * 16))
     (store.root / "notes").mkdir()
-    records = store.all()
-    assert [record.result.run_id[0] for record in records.readable] == ["b", "c", "a"]
-    assert [record.folder for record in records.readable] == [store.folder(letter * 16) for letter in "bca"]
-    assert records.unreadable == ()
+    records, unreadable = store.all()
+    assert [record.result.run_id[0] for record in records] == ["b", "c", "a"]
+    assert [record.folder for record in records] == [store.folder(letter * 16) for letter in "bca"]
+    assert unreadable == []
 
 
 def test_records_that_cannot_be_read_do_not_hide_the_others(store: RecordStore) -> None:
@@ -287,9 +287,9 @@ def test_records_that_cannot_be_read_do_not_hide_the_others(store: RecordStore) 
     for name, content in (("1" * 16, "damaged"), ("2" * 16, '{"run_id": "2", "record_version": 1}')):
         store.folder(name).mkdir()
         (store.folder(name) / RESULT).write_text(content)
-    records = store.all()
-    assert [record.result for record in records.readable] == [result()]
-    damaged, older = records.unreadable
+    records, unreadable = store.all()
+    assert [record.result for record in records] == [result()]
+    damaged, older = unreadable
     assert "cannot be read" in str(damaged)
     assert isinstance(older, OtherFormat)
 

@@ -39,11 +39,11 @@ def send_missing(sink: Sink, results: Path) -> Sent:
 
     What a sink prints goes to stderr. Raises SinkUnavailable if the sink cannot be reached.
     """
-    records = RecordStore(results).all()
+    records, unreadable = RecordStore(results).all()
     sent = there = 0
-    left_out: list[PubenchError] = list(records.unreadable)
+    left_out: list[PubenchError] = [*unreadable]
     with redirect_stdout(sys.stderr):
-        for record in records.readable:
+        for record in records:
             try:
                 if sink.has(record):
                     there += 1

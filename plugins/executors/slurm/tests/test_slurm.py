@@ -177,8 +177,8 @@ def test_an_array_of_which_a_task_is_killed_and_one_has_no_time_left_records_eve
     os.kill(int((slurm / "task-1-0").read_text()), signal.SIGTERM)  # its time is over: it goes on by itself
     wait_for(lambda: not alive(slurm))
     assert (slurm / "task-1-1").exists()  # by itself
-    found = RecordStore(records).all()
-    assert (len(found.readable), found.unreadable) == (16, ())
+    found, unreadable = RecordStore(records).all()
+    assert (len(found), unreadable) == (16, [])
     assert not (records / "superseded").exists()
     assert not (records / "failed").exists()
     left = run("study", "slurm", "array.yaml", env=env)

@@ -223,7 +223,7 @@ def test_a_report_that_cannot_be_written_leaves_the_older_one(folder: Path, monk
     results = pubench.load_results(folder / "results").where(data="imdb")
     path = folder / "older.md"
     path.write_text("older")
-    monkeypatch.setattr("pubench_core.records.files.sync", full)
+    monkeypatch.setattr("pubench_core.data.checksum_cache.sync", full)
     with pytest.raises(pubench.InvalidRequest, match="No space left"):
         results.report(path)
     assert path.read_text() == "older"

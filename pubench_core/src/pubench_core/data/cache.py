@@ -9,7 +9,6 @@ import copy
 import errno
 import hashlib
 import json
-import os
 import stat
 from contextlib import suppress
 from dataclasses import dataclass
@@ -21,6 +20,7 @@ import numpy as np
 
 from ..errors import Hint, RequestError
 from ..plugins.source_code import State, settled_state
+from .checksum_cache import replacing
 from .dataset import ClassData, PUTasks
 
 MANIFEST = "manifest.json"
@@ -98,15 +98,8 @@ def _parsed(path: Path, state: State | None) -> Any:
 
 def write_manifest(folder: Path, manifest: Manifest) -> None:
     """Writes it in one step: a process that is killed leaves the old one or none."""
-    aside = folder / f"{MANIFEST}.{os.getpid()}"
-    try:
-        with aside.open("w", encoding="utf-8") as stream:
-            json.dump(manifest, stream, indent=1)
-            stream.flush()
-            os.fsync(stream.fileno())
-        aside.replace(folder / MANIFEST)
-    finally:
-        aside.unlink(missing_ok=True)
+    with replacing(folder / MANIFEST) as aside:
+        aside.write_text(json.dumps(manifest, indent=1), encoding="utf-8")
 
 
 def entry_of(path: Path) -> FileEntry:

@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 import yaml
 
+from ..data.checksum_cache import replacing
 from ..errors import Hint, RecordError, shortened
 from ..results import Result
 
@@ -246,25 +247,7 @@ def replace_text(path: Path, text: str) -> None:
 
 
 def replace_bytes(path: Path, content: bytes) -> None:
-    """Replaces a file as a whole: a reader finds the older content or the newer, never half of one.
-
-    Raises OSError for what is there and no regular file: a device is not to become one.
-    """
+    """Replaces a file as a whole. Raises OSError for what is there and no regular file: a device stays one."""
     refuse_no_file(path)
-    aside = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
+    with replacing(path) as aside:
         aside.write_bytes(content)
-        sync(aside)
-        aside.replace(path)
-    finally:
-        with suppress(OSError):  # it could not be made, which is raised
-            aside.unlink(missing_ok=True)
-
-
-def sync(path: Path) -> None:
-    """Waits until a file or folder is on the disk."""
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

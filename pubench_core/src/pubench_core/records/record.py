@@ -34,14 +34,6 @@ class Record:
     result: Result
 
 
-@dataclass(frozen=True)
-class Records:
-    """``readable``: oldest first; ``unreadable``: why the others are not."""
-
-    readable: tuple[Record, ...]
-    unreadable: tuple[RecordError, ...]
-
-
 def read_record(folder: Path) -> Record:
     """The record in a folder, with the measures that were derived from its scores since.
 

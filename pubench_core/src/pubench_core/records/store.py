@@ -21,10 +21,11 @@ from pathlib import Path
 
 import filelock
 
+from ..data.checksum_cache import sync
 from ..errors import Hint, RecordError, RequestError, RunTaken
 from ..results import Failure
-from .files import FAILED, FAILURE, RESULT, sync, write_json
-from .record import Record, Records, read_record
+from .files import FAILED, FAILURE, RESULT, write_json
+from .record import Record, read_record
 from .staging import LEASED, Incoming, abandoned, held, of_this_host, ours, owner, run_of
 
 #: Seconds between two looks at a run that another process carries out.
@@ -159,12 +160,11 @@ class RecordStore:
         except OSError as error:
             raise RecordError(f"{self.folder(run_id)} could not be put aside: {_reason(error)}") from error
 
-    def all(self) -> Records:
-        """Every finished record of this folder, and why others cannot be read."""
+    def all(self) -> tuple[list[Record], list[RecordError]]:
+        """Every finished record of this folder, oldest first, and why others cannot be read."""
         found = list(self.each())
-        readable = [one for one in found if isinstance(one, Record)]
-        readable.sort(key=lambda record: record.result.finished_at)
-        return Records(tuple(readable), tuple(one for one in found if isinstance(one, RecordError)))
+        readable = sorted((one for one in found if isinstance(one, Record)), key=lambda one: one.result.finished_at)
+        return readable, [one for one in found if isinstance(one, RecordError)]
 
     def each(self) -> Iterator[Record | RecordError]:
         """Finished records one at a time, by run id; for one that cannot be read, why."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-import os
 import zipfile
 import zlib
 from collections.abc import Mapping, Sequence
@@ -24,6 +23,7 @@ from pubench_cli.machine import print_json
 from pubench_cli.out_file import refuse_unwritable
 from pubench_cli.recorded_run import folder_of_run
 from pubench_cli.visible import rows_out
+from pubench_core.data.checksum_cache import replacing
 from pubench_core.data.labeled import texts_of
 from pubench_core.data.table_reader import table_reader
 from pubench_core.errors import RecordError, RequestError, RunFailed
@@ -53,30 +53,26 @@ def predict(run: str, file: Path, out: Path | None, results: Path, form: str | N
     x, ids = rows_of(file, model.folds[0], _ids_of(folder))
     scores = model.scores(x, str(file))
     rows = np.arange(len(scores))
+    columns = predictions_of(rows, scores, ids, threshold)
     if out is None:
         if form == "json":
-            print_json(_objects(predictions_of(rows, scores, ids, threshold)))
+            print_json(_objects(columns))
         else:
             write_predictions(rows_out(), rows, scores, ids, threshold)
         return
-    aside = out.with_name(f".{out.stem}.{os.getpid()}{out.suffix}")  # a full disk leaves no half of a file
     try:
-        match form:
-            case "parquet":
-                import pandas as pd
+        with replacing(out) as aside:  # a full disk leaves no half of a file
+            match form:
+                case "parquet":
+                    import pandas as pd
 
-                pd.DataFrame(predictions_of(rows, scores, ids, threshold)).to_parquet(aside, index=False)
-            case "json":
-                aside.write_text(
-                    json.dumps(_objects(predictions_of(rows, scores, ids, threshold)), indent=2) + "\n", "utf-8"
-                )
-            case _:
-                write_predictions(aside, rows, scores, ids, threshold)
-        aside.replace(out)
+                    pd.DataFrame(columns).to_parquet(aside, index=False)
+                case "json":
+                    aside.write_text(json.dumps(_objects(columns), indent=2) + "\n", "utf-8")
+                case _:
+                    write_predictions(aside, rows, scores, ids, threshold)
     except OSError as error:
         raise RequestError(f"cannot write {out}: {error.strerror or error}") from error
-    finally:
-        aside.unlink(missing_ok=True)
     err().print(f"{len(scores)} rows scored, {int((scores > 0).sum())} positive: {out}", markup=False)
 
 

@@ -172,11 +172,11 @@ class StoredRuns:
 
 
 def _of_records(folder: Path, *, any_name: bool) -> Gathered:
-    records = RecordStore(folder).all()
-    ids = {record.folder.name for record in records.readable}
-    notes = [f"left out: {error}" for error in records.unreadable]
+    records, unreadable = RecordStore(folder).all()
+    ids = {record.folder.name for record in records}
+    notes = [f"left out: {error}" for error in unreadable]
     named: list[NamedRun] = []
-    for record in records.readable:
+    for record in records:
         run = RunResult(record.result, record.folder, reused=True)
         why = why_misnamed(run)
         if why and run.run_id in ids and run.run_id != run.folder.name:

@@ -158,7 +158,7 @@ def long_frame(results: Iterable[Result]) -> DataFrame:
     return typed(rows, names(LONG))
 
 
-def write_parquet(path: Path, of: Sequence[Record] | None = None) -> tuple[RecordError, ...]:
+def write_parquet(path: Path, of: Sequence[Record] | None = None) -> Sequence[RecordError]:
     """Writes some records to a ``results.parquet``, or brings that of a folder of records up to date.
 
     Returns the records that cannot be read. Nothing is done if the file has just these records already. Raises
@@ -167,7 +167,7 @@ def write_parquet(path: Path, of: Sequence[Record] | None = None) -> tuple[Recor
     import pyarrow
     import pyarrow.parquet
 
-    unreadable: tuple[RecordError, ...] = ()
+    unreadable: Sequence[RecordError] = ()
     if of is None:
         try:
             folders = [Path(entry) for entry in os.scandir(path.parent)]
@@ -177,8 +177,7 @@ def write_parquet(path: Path, of: Sequence[Record] | None = None) -> tuple[Recor
         with suppress(OSError, ValueError, pyarrow.ArrowException):  # not there, or not ours: it is written again
             if (pyarrow.parquet.read_schema(path).metadata or {}).get(b"pubench") == _stamp(folders):
                 return ()
-        records = RecordStore(path.parent).all()
-        of, unreadable = records.readable, records.unreadable
+        of, unreadable = RecordStore(path.parent).all()
     results = sorted((record.result for record in of), key=lambda result: result.run_id)  # whenever made
     table = pyarrow.Table.from_pandas(long_frame(results), preserve_index=False)
     noted = {**(table.schema.metadata or {}), b"pubench": _stamp(record.folder for record in of)}
