@@ -4,13 +4,11 @@
     python .ci/metadata.py --check    writes nothing; one line per difference, exit code 1 if there is any
     python .ci/metadata.py --version  the version of all distributions
 
-Written into every distribution: the keys of ``[project]`` between the two marks, the bounds on first-party packages and
-on what several distributions need, ``[build-system]``, the packages of the wheel, and LICENSE. Derived from the folders
+Written into every distribution: the last keys of ``[project]``, the bounds on first-party packages and on what
+several distributions need, ``[build-system]``, the packages of the wheel, and LICENSE. Derived from the folders
 (``pubench_*/``, ``plugins/*/*/``): the root's ``dependencies`` and ``[tool.uv.sources]``. Derived from the records of
 tools: ``pubench/provided.json``, which package provides which command and Python name, and ``pubench/__init__.pyi``,
 from which type checkers and editors read these names. Everything else in these files is written by hand and stays.
-
-Needs nothing but Python.
 """
 
 from __future__ import annotations
@@ -27,41 +25,43 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+import tomlkit
+from tomlkit.items import Array
+
 #: Of entry points: what runs are made of; commands and Python names.
 GROUPS = ("pubench", "pubench.tools")
 #: The one version of all distributions. The bounds between them follow from it.
 VERSION = "1.0.0"
 #: Where the project is published. The only place that says so; CITATION.cff gets it from here.
 PROJECT = "https://github.com/pubench/pubench"
-SHARED: dict[str, Any] = {
-    "version": VERSION,
-    "readme": "README.md",
-    "requires-python": ">=3.11,<3.14",
-    "license": "MIT",
-    "license-files": ["LICENSE"],
-    "authors": [{"name": "The pubench authors"}],
-    "keywords": ["positive-unlabeled learning", "PU learning", "weakly supervised learning", "benchmark"],
-    # No license classifier: `license` is an SPDX expression, besides which packaging standards forbid one.
-    "classifiers": [
-        "Development Status :: 3 - Alpha",
-        "Intended Audience :: Science/Research",
-        "Operating System :: MacOS",
-        "Operating System :: POSIX :: Linux",
-        "Programming Language :: Python :: 3",
-        "Programming Language :: Python :: 3.11",
-        "Programming Language :: Python :: 3.12",
-        "Programming Language :: Python :: 3.13",
-        "Topic :: Scientific/Engineering :: Artificial Intelligence",
-        "Typing :: Typed",
-    ],
-    "urls": {
-        "Homepage": PROJECT,
-        "Documentation": f"{PROJECT}/tree/main/docs/pages",
-        "Source": PROJECT,
-        "Issues": f"{PROJECT}/issues",
-        "Changelog": f"{PROJECT}/blob/main/CHANGELOG.md",
-    },
-}
+#: What ``[project]`` has of all distributions, as it is written. No license classifier: ``license`` is an SPDX
+#: expression, next to which packaging standards forbid one.
+SHARED = f"""\
+version = "{VERSION}"
+readme = "README.md"
+requires-python = ">=3.11,<3.14"
+license = "MIT"
+license-files = ["LICENSE"]
+authors = [{{ name = "The pubench authors" }}]
+keywords = ["positive-unlabeled learning", "PU learning", "weakly supervised learning", "benchmark"]
+classifiers = [
+    "Development Status :: 3 - Alpha",
+    "Intended Audience :: Science/Research",
+    "Operating System :: MacOS",
+    "Operating System :: POSIX :: Linux",
+    "Programming Language :: Python :: 3",
+    "Programming Language :: Python :: 3.11",
+    "Programming Language :: Python :: 3.12",
+    "Programming Language :: Python :: 3.13",
+    "Topic :: Scientific/Engineering :: Artificial Intelligence",
+    "Typing :: Typed",
+]
+urls.Homepage = "{PROJECT}"
+urls.Documentation = "{PROJECT}/tree/main/docs/pages"
+urls.Source = "{PROJECT}"
+urls.Issues = "{PROJECT}/issues"
+urls.Changelog = "{PROJECT}/blob/main/CHANGELOG.md"
+"""
 #: Distribution -> extra that `pubench`, which is everything, asks for.
 EVERYTHING = {"pubench-evaluate": "[advise]", "pubench-report": "[figures]"}
 #: Distributions that `pubench` does not ask for, since what they need is large.
@@ -81,115 +81,18 @@ FLOORS = {
     "scipy": "1.13",
     "torch": "2.6",
 }
-BUILD = ["[build-system]", 'requires = ["hatchling>=1.27"]', 'build-backend = "hatchling.build"', ""]
-BEGIN = "# shared by all distributions: .ci/metadata.py writes this"
-END = "# end of what is shared"
-
-_HEADER = re.compile(r"""\[\[?\s*([\w.\-"']+)\s*\]\]?\s*(#.*)?""")
-_REQUIREMENT = re.compile(r'"([A-Za-z0-9][\w.-]*)(\[[^\]"]*\])?[^"\[;]*(;[^"]*)?"')
+BUILD = {"requires": ["hatchling>=1.27"], "build-backend": "hatchling.build"}
+_REQUIREMENT = re.compile(r"([A-Za-z0-9][\w.-]*)(\[[^\]]*\])?[^\[;]*(;.*)?")
 
 
-class Document:
-    """A TOML file as its tables, each a list of lines, the header first; comments and layout are kept.
-
-    Comment lines right above a header belong to its table. The first table is the text above all headers.
-    """
-
-    def __init__(self, text: str) -> None:
-        self.tables: list[list[str]] = [[]]
-        for line in text.splitlines():
-            if _HEADER.fullmatch(line):
-                above: list[str] = []
-                while self.tables[-1] and self.tables[-1][-1].startswith("#") and self.tables[-1][-1] != END:
-                    above.insert(0, self.tables[-1].pop())
-                self.tables.append([*above, line])
-            else:
-                self.tables[-1].append(line)
-
-    def text(self) -> str:
-        """The file; one blank line between tables."""
-        parts = ["\n".join(table).strip("\n") for table in self.tables]
-        return "\n\n".join(part for part in parts if part) + "\n"
-
-    def find(self, name: str) -> list[str] | None:
-        """The lines of a table."""
-        for table in self.tables:
-            if any((match := _HEADER.fullmatch(line)) and match[1] == name for line in table):
-                return table
-        return None
-
-    def remove(self, name: str) -> None:
-        """Takes a table out, and the comment above it."""
-        self.tables = [table for table in self.tables if table is not self.find(name)]
-
-    def put(self, name: str, lines: list[str]) -> None:
-        """Replaces a table, or adds it at the end."""
-        table = self.find(name)
-        if table is None:
-            self.tables.append(lines)
-        else:
-            header = next(i for i, line in enumerate(table) if _HEADER.fullmatch(line))
-            table[header:] = lines
-
-
-def lines_of(table: list[str], key: str) -> range:
-    """Where a key and its value stand, however many lines they have; empty if the key is not there."""
-    for start, line in enumerate(table):
-        if re.match(rf"{re.escape(key)}\s*[.=]", line):
-            end = start + 1
-            while not _parses("\n".join(table[start:end])) and end < len(table):
-                end += 1
-            return range(start, end)
-    return range(0)
-
-
-def take(table: list[str], key: str) -> int | None:
-    """Removes a key and its value; the line where it stood, None if it was not there."""
-    found = lines_of(table, key)
-    del table[found.start : found.stop]
-    return found.start if found else None
-
-
-def with_bounds(line: str) -> str:
-    """A line of requirements in which first-party packages and those of :data:`FLOORS` have the right bounds."""
-
-    def bounded(match: re.Match[str]) -> str:
-        name, extras, marker = match[1], match[2] or "", match[3] or ""
-        if name.startswith("pubench-"):
-            return f'"{name}{extras}{bound()}{marker}"'
-        return f'"{name}{extras}>={FLOORS[name]}{marker}"' if name in FLOORS else match[0]
-
-    return _REQUIREMENT.sub(bounded, line)
-
-
-def _parses(text: str) -> bool:
-    try:
-        tomllib.loads(text)
-    except tomllib.TOMLDecodeError:
-        return False
-    return True
-
-
-def as_toml(value: Any) -> str:
-    """A string, list or table as one line of TOML."""
-    if isinstance(value, dict):
-        return "{ " + ", ".join(f"{key} = {as_toml(item)}" for key, item in value.items()) + " }"
-    if isinstance(value, list):
-        return "[" + ", ".join(map(as_toml, value)) + "]"
-    return '"' + str(value) + '"'
-
-
-def shared_lines() -> list[str]:
-    """The shared keys of ``[project]``."""
-    lines = [BEGIN]
-    for key, value in SHARED.items():
-        if isinstance(value, dict):
-            lines += [f"{key}.{name} = {as_toml(item)}" for name, item in value.items()]
-        elif len(one := f"{key} = {as_toml(value)}") <= 120:
-            lines.append(one)
-        else:
-            lines += [f"{key} = [", *(f"    {as_toml(item)}," for item in value), "]"]
-    return [*lines, END]
+def set_bounds(asked: Array) -> None:
+    """Gives requirements on first-party packages and on those of :data:`FLOORS` the right bounds."""
+    for k, text in enumerate(asked):
+        if match := _REQUIREMENT.fullmatch(text):
+            name, extras, marker = match[1], match[2] or "", match[3] or ""
+            bounds = bound() if name.startswith("pubench-") else f">={FLOORS[name]}" if name in FLOORS else None
+            if bounds is not None and (right := f"{name}{extras}{bounds}{marker}") != text:
+                asked[k] = right
 
 
 def bound() -> str:
@@ -223,54 +126,48 @@ def packages_of(folder: Path) -> list[Path]:
     return sorted(path for path in folder.glob("src/*") if path.is_dir() and not path.name.startswith(("_", ".")))
 
 
-def shared_project(document: Document) -> list[str]:
-    """``[project]`` with the shared keys as they must be, at its end."""
-    table = document.find("project")
-    assert table is not None  # project_of has read it
-    if BEGIN in table and END in table[table.index(BEGIN) :]:
-        del table[table.index(BEGIN) : table.index(END, table.index(BEGIN)) + 1]
-    for key in SHARED:
-        while take(table, key) is not None:
-            pass
-    while table and not table[-1].strip():
-        table.pop()
-    table += shared_lines()
-    document.remove("project.urls")
-    return table
+def with_shared(document: tomlkit.TOMLDocument) -> str:
+    """The file with ``[build-system]`` and the shared keys as they must be, these at the end of ``[project]``."""
+    project: Any = document["project"]
+    for key in tomlkit.parse(SHARED):
+        project.pop(key, None)
+    if document.get("build-system") != BUILD:
+        document["build-system"] = BUILD
+    lines = tomlkit.dumps(document).splitlines(keepends=True)
+    start = next(k for k, line in enumerate(lines, 1) if line.startswith("[project]"))
+    end = next((k for k in range(start, len(lines)) if lines[k].startswith("[")), len(lines))
+    while not lines[end - 1].strip() or lines[end - 1].startswith("#"):  # of the next table
+        end -= 1
+    return "".join([*lines[:end], SHARED, *lines[end:]])
 
 
 def member_text(text: str, folder: Path) -> str:
     """The pyproject.toml of a member of the workspace as it must be."""
-    document = Document(text)
-    project = shared_project(document)
-    for index in lines_of(project, "dependencies"):
-        project[index] = with_bounds(project[index])
-    extras = document.find("project.optional-dependencies") or []
-    extras[:] = map(with_bounds, extras)
-    document.put("build-system", list(BUILD))
+    document = tomlkit.parse(text)
+    project: Any = document["project"]
+    for asked in (project.get("dependencies", []), *project.get("optional-dependencies", {}).values()):
+        set_bounds(asked)
     packages = [f"src/{package.name}" for package in packages_of(folder)]
-    wheel = document.find("tool.hatch.build.targets.wheel")
-    if wheel is None:
-        document.put("tool.hatch.build.targets.wheel", wheel := ["[tool.hatch.build.targets.wheel]"])
-    at = take(wheel, "packages")
-    wheel.insert(len(wheel) if at is None else at, f"packages = {as_toml(packages)}")
-    document.remove("tool.uv.sources")  # those of the root hold for every member
-    return document.text()
+    tools: Any = document.setdefault("tool", {})
+    targets = tools.setdefault("hatch", {}).setdefault("build", {}).setdefault("targets", {})
+    if targets.setdefault("wheel", {}).get("packages") != packages:
+        targets["wheel"]["packages"] = packages
+    tools.get("uv", {}).pop("sources", None)  # those of the root hold for every member
+    return with_shared(document)
 
 
 def root_text(text: str, names: list[str]) -> str:
     """The root's pyproject.toml as it must be; ``names``: of all members."""
-    document = Document(text)
-    project = shared_project(document)
-    at = take(project, "dependencies")
-    project[at or 0 : at or 0] = [
-        "dependencies = [",
-        *(f'    "{name}{EVERYTHING.get(name, "")}{bound()}",' for name in names if name not in APART),
-        "]",
-    ]
-    document.put("build-system", list(BUILD))
-    document.put("tool.uv.sources", ["[tool.uv.sources]", *(f"{name} = {{ workspace = true }}" for name in names)])
-    return document.text()
+    document = tomlkit.parse(text)
+    asked = [f"{name}{EVERYTHING.get(name, '')}{bound()}" for name in names if name not in APART]
+    project: Any = document["project"]
+    sources: Any = document["tool"]["uv"]
+    if project["dependencies"] != asked:
+        project["dependencies"] = tomlkit.item(asked).multiline(True)
+    if list(sources["sources"]) != names:
+        lines = "".join(f"{name} = {{ workspace = true }}\n" for name in names)
+        sources["sources"] = tomlkit.parse(f"[sources]\n{lines}")["sources"]
+    return with_shared(document)
 
 
 def citation_text(text: str) -> str:
