@@ -21,7 +21,9 @@ from pubench_evaluate.cli.score_table import flags_for_arguments, flags_in
 from pubench_evaluate.prior import PriorEstimates, prior_of
 from sklearn.metrics import roc_auc_score
 
-from pubench_core.errors import RequestError
+from pubench.field_names import in_words
+from pubench_cli.messages import said
+from pubench_core.errors import Hint, RequestError
 
 
 def compared(name: str, better: float | None) -> Fit:
@@ -101,6 +103,9 @@ def test_errors_on_the_command_line_name_flags() -> None:
     with pytest.raises(RequestError) as raised, flags_for_arguments():
         raise RequestError("unknown column of t.csv 'x'; labeled=COLUMN names it", field="data.own.label_col")
     assert str(raised.value) == "unknown column of t.csv 'x'; --label-col COLUMN names it"
+    with pytest.raises(RequestError) as raised, flags_for_arguments(), in_words():
+        raise RequestError("data.own.drop=ID, or prior=0.3", field="data.own.drop", hint=Hint("fetch", "imdb"))
+    assert said(raised.value) == "--drop ID, or --prior 0.3 (pubench data fetch imdb)"
     with pytest.raises(RequestError, match=r"^--beta must be"), flags_for_arguments():
         raise RequestError("purity must be in (0, 1]", field="purity")
     assert flags_in("prior: of the population; give purity=0.9") == "prior: of the population; give --beta 0.9"
