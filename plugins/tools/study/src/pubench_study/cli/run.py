@@ -158,8 +158,10 @@ def _refuse_absent_devices(devices: Sequence[str], how: RunOptions) -> None:
         try:
             device_here(device)
         except RequestError as error:
-            asked = f"--gpus {how.gpus}" if how.gpus is not None else f"--device {device}"
-            raise RequestError(f"{asked}: {str(error).partition(': ')[2]}", field=error.field) from None
+            if how.gpus is None:
+                raise
+            text = str(error).replace(f"{error.field}={error.value}", f"--gpus {how.gpus}")
+            raise RequestError(text, field=error.field) from None
 
 
 def refuse_absent(found: Looked) -> None:
