@@ -6,7 +6,7 @@ from itertools import product
 
 import pandas as pd
 from matplotlib.figure import Figure
-from pubench_report.drawing import DPI, INK, SMALL, looks
+from pubench_report.drawing import DPI, INK, SERIES, SMALL
 from scipy.stats import ttest_1samp
 
 from benchmarks.pages.figures import finish
@@ -70,12 +70,12 @@ def draw(apart: pd.DataFrame) -> Figure:
     figure = Figure(figsize=(9.6, 3.4), dpi=DPI)
     panels, sizes = figure.subplots(1, len(LABELINGS), sharey=True), sorted({*apart.columns.get_level_values("k")})
     for panel, (mechanism, said) in zip(panels, LABELINGS.items(), strict=True):
-        for look, method in zip(looks(len(SHOWN)), SHOWN, strict=True):
+        for look, method in zip(SERIES, SHOWN, strict=True):
             of = apart.loc[mechanism].xs((method, "random"), axis=1).dropna(axis=1, how="all")
             at = [sizes.index(k) for k in of]
-            panel.plot(at, of.mean(), color=look.color, marker=look.marker, markersize=4, label=method)
+            panel.plot(at, of.mean(), color=look["color"], marker=look["marker"], markersize=4, label=method)
             if method in SHOWN[:2]:
-                panel.fill_between(at, *ttest_1samp(of, 0).confidence_interval(), color=look.color, alpha=0.12, lw=0)
+                panel.fill_between(at, *ttest_1samp(of, 0).confidence_interval(), color=look["color"], alpha=0.12, lw=0)
         panel.set_xticks(range(len(sizes)), sizes)
         panel.set_ylim(-20, 40)
         finish(panel, f"{mechanism}: {said}")

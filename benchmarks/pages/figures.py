@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from pubench_report.drawing import DPI, INK, RULE, SMALL, TEXT, looks
+from pubench_report.drawing import DPI, INK, RULE, SERIES, SMALL, TEXT
 
 from benchmarks.pages import queries
 from benchmarks.pages.queries import DATA
@@ -31,13 +31,13 @@ def draw_decisions(found: pd.DataFrame) -> Figure:
     sizes = [max(int((found["data"] == data).sum()), 3) for data in shown]
     figure = Figure(figsize=(6.4, 0.21 * sum(sizes) + 1.6), dpi=DPI)
     panels = figure.subplots(3, 1, sharex=True, height_ratios=sizes)
-    first, second = looks(2)
+    first, second, *_ = SERIES
     for axes, data in zip(panels, shown, strict=True):
         mine = found[found["data"] == data].sort_values("zero", ascending=False)
         places = range(len(mine))
         axes.hlines(places, mine["zero"], mine["prior"], color=RULE, linewidth=1.6)
-        axes.plot(mine["zero"], places, first.marker, color=first.color, markersize=4.5, label="scores above 0")
-        axes.plot(mine["prior"], places, second.marker, color=second.color, markersize=4.5, label="at the prior")
+        axes.plot(mine["zero"], places, first["marker"], color=first["color"], markersize=4.5, label="scores above 0")
+        axes.plot(mine["prior"], places, second["marker"], color=second["color"], markersize=4.5, label="at the prior")
         axes.set_yticks(list(places), mine["method"], fontsize=SMALL, color=INK)
         axes.invert_yaxis()
         finish(axes, f"{DATA[data]}, by PA", grid="x")
@@ -65,10 +65,10 @@ def draw_losses(found: pd.DataFrame) -> Figure:
     titles = {"pendigits": "Pendigits, even digits", "bank": "Bank, who said yes"}
     for column, (table, title) in zip(panels.T, titles.items(), strict=True):
         for axes, name in zip(column, ("auc", "decided"), strict=True):
-            for line, look in zip(lines, looks(len(lines)), strict=True):
+            for line, look in zip(lines, SERIES, strict=False):
                 mine = found[(found.table == table) & (found.line == line)].dropna(subset=name)
                 axes.plot(
-                    mine.true_prior, mine[name], color=look.color, marker=look.marker, linestyle=look.line,
+                    mine.true_prior, mine[name], **look,
                     markersize=4.5, linewidth=1.3, label=line,
                 )  # fmt: skip
             finish(axes, title if name == "auc" else "", width=0.6)

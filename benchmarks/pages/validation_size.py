@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
-from pubench_report.drawing import DPI, INK, SMALL, looks
+from pubench_report.drawing import DPI, INK, SERIES, SMALL
 
 from benchmarks.pages.figures import finish
 from benchmarks.pages.parts import table
@@ -28,18 +28,18 @@ def draw(found: pd.DataFrame) -> Figure:
     figure = Figure(figsize=(9.6, 3.3), dpi=DPI)
     epoch, method, prior = figure.subplots(1, 3)
     for axes, question, title in ((epoch, "epoch", "choosing the epoch"), (method, "method", "choosing the method")):
-        for look, (criterion, name) in zip(looks(2), CRITERIA.items(), strict=True):
+        for look, (criterion, name) in zip(SERIES, CRITERIA.items(), strict=False):
             asked = (found["question"] == question) & (found["criterion"] == criterion)
             mine = means(found[asked & found["held_out"].isin(SHOWN)], "held_out")
-            axes.plot(mine.index, mine["mean"], color=look.color, marker=look.marker, markersize=4, label=name)
-            axes.fill_between(mine.index, mine["low"], mine["high"], color=look.color, alpha=0.12, linewidth=0)
+            axes.plot(mine.index, mine["mean"], color=look["color"], marker=look["marker"], markersize=4, label=name)
+            axes.fill_between(mine.index, mine["low"], mine["high"], color=look["color"], alpha=0.12, linewidth=0)
         axes.set_xscale("log")
         axes.set_xlabel("held-out labeled positives", fontsize=SMALL, color=INK)
         finish(axes, title)
     epoch.set_ylabel("points of test accuracy lost", fontsize=SMALL, color=INK)
     wrong = means(found.query("question == 'prior'"), "factor")
-    prior.plot(np.arange(len(wrong)), wrong["mean"], color=looks(1)[0].color, marker="o", markersize=4, label="PA")
-    prior.fill_between(np.arange(len(wrong)), wrong["low"], wrong["high"], color=looks(1)[0].color, alpha=0.12)
+    prior.plot(np.arange(len(wrong)), wrong["mean"], color=SERIES[0]["color"], marker="o", markersize=4, label="PA")
+    prior.fill_between(np.arange(len(wrong)), wrong["low"], wrong["high"], color=SERIES[0]["color"], alpha=0.12)
     prior.set_xticks(np.arange(len(wrong)), [f"{factor:g}" for factor in wrong.index])
     prior.set_xlabel("prior given to PA / true prior", fontsize=SMALL, color=INK)
     finish(prior, "choosing the epoch, wrong prior")

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure as Drawing
-from pubench_report.drawing import DPI, INK, RULE, SMALL, TEXT, looks
+from pubench_report.drawing import DPI, INK, RULE, SERIES, SMALL, TEXT
 from pubench_report.published import Figure, PublishedCell, Verdict, source, standard_error, verdict_of
 
 from benchmarks.pages.parts import listed, table
@@ -207,11 +207,11 @@ def draw(found: pd.DataFrame) -> Drawing:
     names = {info.key: info.name for kind in (DatasetInfo, MethodInfo) for info in registry().infos(kind)}
     for (row, column), axes in np.ndenumerate(panels):
         here = found[(found.data == data[row]) & (found.method == methods[column])].sort_values("positive_rate")
-        for way, look in zip(WAYS, looks(len(WAYS)), strict=True):
+        for way, look in zip(WAYS, SERIES, strict=False):
             mine = here[here.sampling == way]
             axes.errorbar(
-                mine.positive_rate, mine["mean"], yerr=mine["sem"], color=look.color, marker=look.marker,
-                linestyle=look.line, markersize=4.5, linewidth=1.3, capsize=2, label=way,
+                mine.positive_rate, mine["mean"], yerr=mine["sem"], **look,
+                markersize=4.5, linewidth=1.3, capsize=2, label=way,
             )  # fmt: skip
         axes.grid(color=RULE, linewidth=0.6)
         axes.tick_params(labelsize=SMALL, colors=INK)

@@ -11,7 +11,7 @@ import pytest
 from figure_texts import assert_nothing_overlaps, texts_of
 from made_reports import drawn_of, made_model
 from made_studies import made_run, made_study, varied
-from pubench_report.drawing import dots, looks, plain_style, write_figures
+from pubench_report.drawing import SERIES, dots, plain_style, write_figures
 from pubench_report.pages.report import amount_curves, page
 from pubench_report.pages.view import views_of
 from pubench_report.report.model import comparisons_of
@@ -78,9 +78,8 @@ def test_what_differs_in_more_than_the_labels_is_not_in_one_panel(tmp_path: Path
 
 
 def test_series_differ_without_their_colors() -> None:
-    of_26 = looks(26)
-    assert len({(look.marker, look.hollow, str(look.line)) for look in of_26}) == 26
-    assert len({(look.marker, look.hollow) for look in of_26}) == 26
+    for name in ("marker", "linestyle"):
+        assert len({look[name] for look in SERIES}) == len(SERIES)
 
 
 def test_figures_are_files_that_are_the_same_each_time(conventional: dict[str, Any], tmp_path: Path) -> None:

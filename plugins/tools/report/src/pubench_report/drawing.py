@@ -10,7 +10,6 @@ import io
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,11 +20,15 @@ from pubench_core.records.files import replace_bytes
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-#: Okabe and Ito's colors, which differ in hue and in lightness for every kind of color vision; a marker and a line of
-#: its own with each, so that no color is needed to tell series apart.
-COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000", "#7A7A7A")
-MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*", "<", ">", "p", "h", "d", "8")
-LINES: tuple[Any, ...] = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 2)), (0, (7, 3)))
+#: Okabe and Ito's colors, which differ in hue and in lightness for every kind of color vision. Each has a marker and a
+#: line of its own, so that no color is needed to tell series apart.
+SERIES: tuple[dict[str, Any], ...] = (
+    {"color": "#0072B2", "marker": "o", "linestyle": "-"},
+    {"color": "#D55E00", "marker": "s", "linestyle": "--"},
+    {"color": "#009E73", "marker": "^", "linestyle": "-."},
+    {"color": "#CC79A7", "marker": "D", "linestyle": ":"},
+    {"color": "#56B4E9", "marker": "v", "linestyle": (0, (5, 1, 1, 1, 1, 1))},
+)
 INK, SOFT, RULE = "#222222", "#555555", "#D8D8D8"
 TEXT, SMALL = 9.0, 8.0
 DPI = 160
@@ -33,28 +36,6 @@ DPI = 160
 ROW, CHARACTER, PANEL, AROUND = 0.2, 0.068, 2.6, 0.75
 #: Characters of a line of a panel's title, and panels in a line.
 WRAPPED, ACROSS = 34, 4
-
-
-@dataclass(frozen=True)
-class SeriesStyle:
-    """Color, marker and line of one series. Every second round of the markers is hollow."""
-
-    color: str
-    marker: str
-    line: Any
-    hollow: bool
-
-    @property
-    def marks(self) -> dict[str, Any]:
-        """How its marks are drawn."""
-        face = "white" if self.hollow else self.color
-        return {"color": self.color, "marker": self.marker, "markerfacecolor": face, "markeredgecolor": self.color}
-
-
-def looks(n: int) -> list[SeriesStyle]:
-    """Looks of n series: no two share color and marker, and none differs by its color alone."""
-    of = [(COLORS[k % len(COLORS)], MARKERS[k % len(MARKERS)], LINES[k % len(LINES)]) for k in range(n)]
-    return [SeriesStyle(*look, hollow=(k // len(MARKERS)) % 2 == 1) for k, look in enumerate(of)]
 
 
 @contextmanager
@@ -93,7 +74,7 @@ def dots(panels: Mapping[str, Mapping[str, tuple[float, float]]], label: str, ro
     from matplotlib.figure import Figure
 
     across = min(ACROSS, len(panels))
-    lines, (look,) = -(-len(panels) // across), looks(1)
+    lines = -(-len(panels) // across)
     width = CHARACTER * max(map(len, rows)) + 0.3 + across * PANEL
     figure = Figure(figsize=(width, lines * (max(ROW * len(rows), 1.0) + AROUND) + 0.5), layout="constrained")
     FigureCanvasAgg(figure)
@@ -107,7 +88,7 @@ def dots(panels: Mapping[str, Mapping[str, tuple[float, float]]], label: str, ro
         spreads = [spread for *_, spread in found]
         axes.errorbar(
             [v for _, v, _ in found], [y for y, *_ in found], xerr=spreads if any(spreads) else None,
-            linestyle="none", elinewidth=0.7, ecolor=look.color, markeredgewidth=0.9, **look.marks,
+            elinewidth=0.7, markeredgewidth=0.9, **{**SERIES[0], "linestyle": "none"},
         )  # fmt: skip
         axes.set_ylim(len(rows) - 0.4, -0.6)
         axes.set_yticks(range(len(rows)), [""] * len(rows) if k % across else rows)
