@@ -5,9 +5,9 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-import math
+import re
 from collections.abc import Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from importlib.resources import files
 from typing import Any
 
@@ -27,14 +27,17 @@ def rendered(
     template: str, title: str, scripts: Sequence[str] = ("page.js",), package: str = HERE, **given: Any
 ) -> str:
     """A whole page. ``scripts``: run in it, after ``charts.js``; ``package``: whose templates and scripts these are."""
-    script = asset("charts.js") + "".join(asset(name, package) for name in scripts)
+    script = _narrow(asset("charts.js") + "".join(asset(name, package) for name in scripts))
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     policy = f"default-src 'none'; style-src 'unsafe-inline'; img-src data:; script-src 'sha256-{digest}'"
-    return (
-        _environment(package)
-        .get_template(template)
-        .render(title=title, policy=Markup(policy), style=Markup(asset("style.css")), script=Markup(script), **given)
-    )
+    given |= {"title": title, "policy": Markup(policy), "style": Markup(asset("style.css")), "script": Markup(script)}
+    text = _environment(package).get_template(template).render(given)
+    return text.encode("latin-1", "xmlcharrefreplace").decode("latin-1")
+
+
+def _narrow(text: str) -> str:
+    """Script or JSON of Latin-1 alone: browsers keep a page at two bytes a character if it has any other."""
+    return re.sub(r"[^\x00-\xff]", lambda found: json.dumps(found[0])[1:-1], text)
 
 
 def fragment(template: str, **given: Any) -> str:
@@ -42,9 +45,13 @@ def fragment(template: str, **given: Any) -> str:
     return _environment(HERE).get_template(template).render(**given)
 
 
+#: JSON without spaces.
+compact = partial(json.dumps, separators=(",", ":"), ensure_ascii=False)
+
+
 def script_json(data: Mapping[str, Any]) -> Markup:
     """JSON that can stand between ``<script>`` tags."""
-    text = visible(json.dumps(data, separators=(",", ":"), ensure_ascii=False))
+    text = _narrow(visible(compact(data)))
     return Markup(text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026"))
 
 
@@ -68,6 +75,5 @@ def _environment(package: str) -> Environment:
         "percent": percent,
         "points": points,
         "duration": duration,
-        "nan": math.isnan,
     }
     return environment

@@ -6,7 +6,6 @@ page has the first one's sentences and means. The front page of a site and the r
 
 from __future__ import annotations
 
-import json
 import math
 import statistics
 from collections.abc import Mapping, Sequence
@@ -42,6 +41,7 @@ from ..report.tables import entry, standing_table
 from ..rows.runs import share_of_positives
 from ..significance import Values
 from .names import column_names, criterion_text, in_order, info_of, published, row_name, setting_names
+from .template import compact
 
 
 @dataclass(frozen=True)
@@ -200,7 +200,7 @@ def payload(views: Sequence[View], pages: Mapping[str, str], budget: int, show: 
         setting[name] = [known.index(one) for one in setting[name]]
     said = shared["said"] = list(dict.fromkeys(["", *(view.held for view in views)]))
     found = {**shared, "settings": settings, "show": show}
-    spent = len(json.dumps(found, separators=(",", ":")))
+    spent = len(compact(found))
 
     asked = [
         (rank > (not k and key == first) or key not in (first, "" if k else oracle), rank, k, measure, key)
@@ -215,14 +215,17 @@ def payload(views: Sequence[View], pages: Mapping[str, str], budget: int, show: 
             break
         shown = _shown_by(views[k], measure, criterion, settings[k])
         shown["held"] = said.index(shown["held"])
-        spent += len(json.dumps(shown, separators=(",", ":"), ensure_ascii=False))
-        if not later or spent < budget:
-            settings[k]["shown"].setdefault(measure.key, {})[criterion] = shown
+        text = compact(shown)
+        spent += len(text)
+        settings[k]["shown"].setdefault(measure.key, {})[criterion] = text if later else shown
     return found
 
 
 def _shown_by(view: View, measure: ShownMeasure, criterion: str, setting: Mapping[str, Any]) -> dict[str, Any]:
-    """Cells, ranking and sentences by a measure at the epoch that a criterion chose."""
+    """Cells, ranking and sentences by a measure at the epoch that a criterion chose.
+
+    A cell: mean, deviation, values (0: all runs have one), runs that decide every row alike, whether seeds are missing.
+    """
     rows, of = view.rows, view.model.cells(measure, criterion)
     labels = [column.label for column in view.setting.columns]
     ranking, counts = view.ranking(criterion, measure), view.model.counts(view.setting)
@@ -236,7 +239,8 @@ def _shown_by(view: View, measure: ShownMeasure, criterion: str, setting: Mappin
             cells.append(0)
             continue
         mean, full = measure.points(cell.mean), counts.has(labels[c], cell.values)
-        cells.append(_short(mean, len(cell.values), measure.points(cell.std or 0.0), cell.alike, int(not full)))
+        n = len(cell.values) if cell.missing else 0
+        cells.append(_short(mean, measure.points(cell.std or 0.0), n, cell.alike, int(not full)))
         ranked = not (measure.unranked or cell.alike or rows[r] in view.model.grid.apart)
         if full and ranked and len(counts.seeds[labels[c]]) >= LEAST_SEEDS:
             best[c] = max(mean, best.get(c, mean))
@@ -250,7 +254,8 @@ def _shown_by(view: View, measure: ShownMeasure, criterion: str, setting: Mappin
         "baselines": [[rows.index(row), round(below, 3)] for row, below in ranking.baselines.items()],
         "ranked": not ranking.why,
         "alone": view.one_answer if metric_and_rule(measure.key)[0] == "accuracy" else [],
-        "gains": [_gains(view, row, values, setting) for row in over if not measure.unranked],
+        "gains": [_gains(view, row, values, setting) for row in over[:1] if not measure.unranked],
+        "others": compact([_gains(view, row, values, setting) for row in over[1:] if not measure.unranked]),
         "why": f"run, but without {'this decision' if metric_and_rule(measure.key)[1] == 'prior' else 'a value'}",
         **sentences(view, measure, criterion),
     }
@@ -262,17 +267,24 @@ def _short(*values: Any) -> list[Any]:
 
 
 def _gains(view: View, over: str, values: Values, setting: Mapping[str, Any]) -> dict[str, Any]:
-    """Gains over a row by cell and by row, and what is said of them. ``values``: in points."""
+    """Gains over a row by cell and by row, and what is said of them. ``values``: in points.
+
+    A cell: points, whether a test finds it, seeds of both (0: all of its values).
+    """
     sources = {column.label: column.spec.data.key for column in view.setting.columns}
     labels, rows, gains = [*sources], view.rows, gains_over(values, over)
     by_row = {row: [gain for (method, _), gain in gains.items() if method == row] for row in rows}
     means = {row: mean for row, mine in by_row.items() if (mean := mean_gain(mine, sources)) is not None}
-    cells = [gains.get((rows[r], labels[c])) for r, c, *_ in setting["cells"]]
+    cells: list[list[Any] | int] = []
+    for r, c, *_ in setting["cells"]:
+        gain = gains.get((rows[r], labels[c]))
+        n = gain.n if gain and gain.n < len(values[labels[c]][rows[r]]) else 0
+        cells.append(_short(round(gain.difference, 2), int(is_sure(gain)), n) if gain else 0)
     said = {view.names[row]: mean for row, mean in means.items() if row not in {*view.kinds, *view.folded}}
     says = gain_sentences(said, view.names[over], view.sources)
     return {
         "over": rows.index(over),
-        "cells": [0 if one is None else _short(round(one.difference, 2), one.n, int(is_sure(one))) for one in cells],
+        "cells": cells,
         "rows": [[rows.index(row), round(m.points, 2), m.ahead, m.behind, m.data] for row, m in means.items()],
         "said": says,
     }
@@ -306,7 +318,7 @@ def _setting(view: View, pages: Mapping[str, str]) -> dict[str, Any]:
         if of.seeds:
             if text := grid.departures.get(place):
                 departs[len(cells)] = text
-            cells.append(_short(r, c, int(grid.ids.get(place, "c0")[1:]), len(of.runs), *view.seconds(row, column)))
+            cells.append(_short(r, c, grid.ids.get(place, ""), len(of.runs), *view.seconds(row, column)))
 
     def typical(row: str) -> list[float | int | None]:
         """Median over data sets of its seconds, and whether any run shared the machine."""

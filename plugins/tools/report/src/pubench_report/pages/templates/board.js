@@ -11,6 +11,9 @@ function begin(k) {
 }
 const here = () => DATA.settings[state.setting];
 const offered = (s, measure, criterion) => Boolean(s.shown[measure] && s.shown[measure][criterion]);
+// What most readers never choose is text until it is asked for
+const read = (of, name) => (of[name] = typeof of[name] === "string" ? JSON.parse(of[name]) : of[name]);
+const gainsOf = (found) => [...found.gains, ...read(found, "others")];
 const criterionOf = (s, key) => s.criteria.find((one) => one[0] === key);
 const measureName = (s) => s.measures.find(([key]) => key === state.measure)[1];
 const signed = (value) => (rounded(10 * Math.abs(value)) ? (value > 0 ? "+" : "−") : "") + fixed(Math.abs(value));
@@ -19,30 +22,28 @@ const visibleRow = (row) => (!state.family || row.family === state.family) && (!
 
 // What is shown by a criterion: cells by row and column, places by row, and the sentences
 function shownBy(s, criterion) {
-  const found = s.shown[state.measure][criterion], cells = s.rows.map(() => s.columns.map(() => null));
-  const against = found.gains.find((one) => s.rows[one.over].key === state.over) || found.gains[0];
-  s.cells.forEach(([r, c, number, runs, seconds = 0, shared = 0], k) => {
-    const [mean, n = 0, spread = 0, alike = 0, part = 0] = found.cells[k] || [null];
+  const found = read(s.shown[state.measure], criterion), cells = s.rows.map(() => s.columns.map(() => null));
+  const references = state.show || state.over ? gainsOf(found) : found.gains, against = references.find((one) => s.rows[one.over].key === state.over) || references[0];
+  s.cells.forEach(([r, c, id, runs, seconds = 0, shared = 0], k) => {
+    const [mean = 0, spread = 0, fewer = 0, alike = 0, part = 0] = found.cells[k] || [null], n = fewer || runs;
     const gain = against && r !== against.over ? against.cells[k] : null;
-    cells[r][c] = { mean, n, part, alike, spread, runs, seconds, shared, gain, link: number ? `${s.page}#c${number}` : "", departs: s.departs[k] || "" };
+    cells[r][c] = { mean, n, part, alike, spread, runs, seconds, shared, gain, link: id && `${s.page}#${id}`, departs: s.departs[k] || "" };
   });
   const places = found.places.map(([r, rank, below, low, high, first, level]) => ({ r, name: s.rows[r].name, rank, below, low, high, first, level }));
   const gains = state.show && against ? new Map(against.rows.map(([r, points, ahead, behind, data]) => [r, { points, ahead, behind, data }])) : null;
-  return { ...found, held: DATA.said[found.held], key: criterion, cells, places, baselines: new Map(found.baselines), gains, offered: against, references: found.gains };
+  return { ...found, held: DATA.said[found.held], key: criterion, cells, places, baselines: new Map(found.baselines), gains, offered: against, references };
 }
 
 // -------- table
 
+// Class of a shade in steps of .05: styles of their own for a thousand cells take a browser longer
+const shadeOf = (shade) => (rounded(20 * shade) ? ` s s${rounded(20 * shade)}` : "");
 // Darker: a larger gain or loss, up to 11 points; the number has its sign
-function shadeOf(gain) {
-  const shade = Math.min(0.55, Math.abs(gain) / 20);
-  return shade < 0.01 ? "" : ` style="--a:${shade.toFixed(2)}${gain < 0 ? ";--h:var(--l)" : ""}"`;
-}
+const shadeOfGain = (gain) => shadeOf(Math.min(0.55, Math.abs(gain) / 20)) + (gain < 0 ? " loss" : "");
 function gainHtml(cell, link, over) {
-  const [value, n, sure] = cell.gain || [0, 0, 0];
-  if (!n) return `<td class="c" title="no seed in common with ${plain(over)}">${link("n/a")}</td>`;
-  const text = sure ? `<b>${signed(value)}</b>` : signed(value);
-  return `<td class="c" data-v="${value}"${cell.alike ? "" : shadeOf(value)} title="${plain(`${cell.mean.toFixed(2)}, ${signed(value)} against ${over} over ${many(n, "seed")} of both`)}">${link(cell.alike === cell.runs ? `<span class="x">✕ ${signed(value)}</span>` : text)}${n < 3 ? `<sup> ${n}</sup>` : ""}</td>`;
+  if (!cell.gain) return `<td class="c" title="no seed in common with ${plain(over)}">${link("n/a")}</td>`;
+  const [value = 0, sure = 0, n = cell.n] = cell.gain, text = sure ? `<b>${signed(value)}</b>` : signed(value);
+  return `<td class="c${cell.alike ? "" : shadeOfGain(value)}" data-v="${value}" title="${plain(`${cell.mean.toFixed(2)}, ${signed(value)} against ${over} over ${many(n, "seed")} of both`)}">${link(cell.alike === cell.runs ? `<span class="x">✕ ${signed(value)}</span>` : text)}${n < 3 ? `<sup> ${n}</sup>` : ""}</td>`;
 }
 function cellHtml(s, row, c, cell, best, now) {
   if (!cell) return `<td class="c">–</td>`;
@@ -55,7 +56,7 @@ function cellHtml(s, row, c, cell, best, now) {
   const isBest = best !== null && !row.kind && !cell.alike && !alone && !cell.part && value >= best - EQUAL;
   const text = all ? `<span class="x">✕ ${fixed(value)}</span>` : isBest ? `<b>${fixed(value)}</b>` : fixed(value);
   const tip = `${value.toFixed(2)} over ${many(n, "seed")}${cell.alike ? `, ${cell.alike} decide every row alike` : ""}${cell.departs ? `; ${cell.departs}` : ""}`;
-  return `<td class="c" data-v="${value}"${shade ? ` style="--a:${shade.toFixed(2)}"` : ""} title="${plain(tip)}">${link(text)}${cell.departs ? "*" : ""}${few}</td>`;
+  return `<td class="c${shadeOf(shade)}" data-v="${value}" title="${plain(tip)}">${link(text)}${cell.departs ? "*" : ""}${few}</td>`;
 }
 function facts(s, now) {
   const place = new Map(now.places.map((one, k) => [one.r, { ...one, k }])), kinds = ["", "baseline", "oracle"];
@@ -85,7 +86,7 @@ function table(s, now, lines) {
   by("board").tBodies[0].innerHTML = lines.map(({ r, row, place, seconds, shared: several }) =>
     `<tr class="${rowClass(r, place)}">${gains ? "" : `<td class="r" data-v="${place ? place.rank : ""}">${place ? place.rank : ""}</td>`}` +
     `<th scope="row" class="m" data-v="${plain(row.name)}" title="${plain(row.key)}">${row.page ? `<a href="${plain(row.page)}">${plain(row.name)}</a>` : plain(row.name)} <small>${plain(row.kind ? `(${row.kind})` : row.from)}</small></th>` +
-    (gains ? ofRow(r) : `<td class="strip more" data-v="${place ? place.below : baselines.has(r) ? baselines.get(r) : ""}">${place ? dot(place) : baselines.has(r) ? dot({ below: baselines.get(r) }) : row.kind === "oracle" ? "sees every label" : row.kind || !now.ranked ? "not ranked" : "values missing"}</td>` +
+    (gains ? ofRow(r) : `<td class="strip r more" data-v="${place ? place.below : baselines.has(r) ? baselines.get(r) : ""}">${place ? dot(place) : baselines.has(r) ? dot({ below: baselines.get(r) }) : row.kind === "oracle" ? "sees every label" : row.kind || !now.ranked ? "not ranked" : "values missing"}</td>` +
     `<td class="r more" data-v="${place ? place.first : ""}">${place && place.first >= 0.005 ? percent(place.first) : ""}</td>`) +
     `<td class="r more" data-v="${seconds === null ? "" : seconds}">${several ? "○ " : ""}${seconds === null ? "" : duration(seconds)}</td>` +
     columns.map((c) => cellHtml(s, row, c, now.cells[r][c], best[c], now)).join("") + "</tr>").join("");
@@ -159,7 +160,7 @@ function bySetting(place) {
   const cell = ({ s, of }, page) => {
     if (!of.has(page)) return `<td class="c">–</td>`;
     const [, points, ahead, behind, data] = of.get(page);
-    return `<td class="c"${shadeOf(points)} title="${plain(`${s.title}: ahead on ${ahead}, behind on ${behind} of ${many(data, "data set")}`)}">${signed(points)}${data < FEW ? `<sup> ${data}</sup>` : ""}</td>`;
+    return `<td class="c${shadeOfGain(points)}" title="${plain(`${s.title}: ahead on ${ahead}, behind on ${behind} of ${many(data, "data set")}`)}">${signed(points)}${data < FEW ? `<sup> ${data}</sup>` : ""}</td>`;
   };
   const section = place.closest("section");
   section.hidden = false;
@@ -268,7 +269,7 @@ document.addEventListener("change", (event) => {
   const kind = event.target.dataset.select;
   if (!kind) return;
   const s = here(), value = event.target.value;
-  if (kind === "over" && s.page && !s.shown[state.measure][state.criterion].gains.some((one) => s.rows[one.over].key === value)) {
+  if (kind === "over" && s.page && !gainsOf(s.shown[state.measure][state.criterion]).some((one) => s.rows[one.over].key === value)) {
     location.href = `${s.page}#${new URLSearchParams({ show: "gain", over: value, by: state.criterion, measure: state.measure })}`;
     return;
   }

@@ -30,13 +30,13 @@ const address = {
   },
 };
 
-// A dot with its interval on a common scale; hollow without one. place: {below, low, high}
+// A dot with its interval on a common scale, and its number; hollow without one. place: {below, low, high}
 const STRIP = 110, SPAN = 26;
 function dot({ below, low, high }) {
   const x = (value) => (6 + (Math.min(value, SPAN) / SPAN) * (STRIP - 12)).toFixed(1), ranked = low !== undefined;
-  return `<svg width="${STRIP + 40}" height="20" role="img" aria-label="${fixed(below)} points${ranked ? `, ${fixed(low)} to ${fixed(high)}` : ""}">` +
+  return `<svg width="${STRIP}" height="20" role="img" aria-label="${fixed(below)} points${ranked ? `, ${fixed(low)} to ${fixed(high)}` : ""}">` +
     (ranked ? `<line class="i" x1="${x(low)}" x2="${x(high)}" y1="10" y2="10"/>` : "") +
-    `<circle class="${ranked ? "a" : "o"}" cx="${x(below)}" cy="10" r="4.5"/><text x="${STRIP + 36}" y="14" text-anchor="end">${fixed(below)}</text></svg>`;
+    `<circle class="${ranked ? "a" : "o"}" cx="${x(below)}" cy="10" r="4.5"/></svg>${fixed(below)}`;
 }
 
 // Steps that are easy to read, at most five of them.
