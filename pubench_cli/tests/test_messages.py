@@ -12,7 +12,9 @@ from typing import get_args, get_type_hints
 
 import pytest
 from pydantic import BaseModel
+from repository import ROOT
 
+from pubench import field_names
 from pubench_cli import messages
 from pubench_cli.messages import in_flags, said
 from pubench_cli.options import OPTIONS, SpecOption
@@ -141,6 +143,20 @@ def test_no_message_of_core_or_of_a_plugin_names_a_flag(written: list[tuple[str,
     flags = [option.flag for option in OPTIONS] + ["--set", "--config", "--force", "--dry-run"]
     named = re.compile(rf"(?<![\w-])({'|'.join(flags)})(?![\w-])")
     assert not {(name, match[0]) for name, text in written for match in named.finditer(text)}
+
+
+def test_no_regular_expression_reads_an_error() -> None:
+    """What is to be known of an error is a field of it; names in its message are looked up."""
+    found = [
+        f"{file.name}:{node.lineno}"
+        for file in sorted([*ROOT.glob("pubench_*/src/**/*.py"), *ROOT.glob("plugins/*/*/src/**/*.py")])
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call)
+        and re.search(r"\.(sub|match|search|fullmatch|findall|finditer|split)$", ast.unparse(node.func))
+        and re.search(r"\bstr\((error|failure|reason)\b|\.reason\b|\.args\b", " ".join(map(ast.unparse, node.args)))
+    ]
+    assert found == []
+    assert not {"re"} & {*vars(messages), *vars(field_names)}
 
 
 # ------------------------------------------------------------------ hints
