@@ -217,6 +217,16 @@ def one_thread() -> Iterator[None]:
     torch.set_num_threads(before)
 
 
+@pytest.fixture
+def no_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An optimizer of torch imports its whole compiler, for seconds, only to ask it to leave the optimizer alone."""
+    import torch
+
+    alone = SimpleNamespace(disable=lambda function, *_, **__: function, graph_break=lambda: None)
+    monkeypatch.setitem(sys.modules, "torch._dynamo", alone)
+    monkeypatch.setattr(torch, "_dynamo", alone, raising=False)
+
+
 @pytest.fixture(scope="module", autouse=True)
 def _browser_ends() -> Iterator[None]:
     """A browser that tests of a module opened pages in ends with the module."""

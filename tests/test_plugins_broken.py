@@ -21,7 +21,7 @@ Make = Callable[..., Path]
 Environment = dict[str, str]
 Install = Callable[..., Environment]
 
-QUICK = ("--data", "digits", "--threads", 1, "--set", "epochs=3", "--no-tracking")
+QUICK = ("--data", "breast-cancer", "--threads", 1, "--set", "epochs=3", "--no-tracking")
 TRACKED = QUICK[:-1]
 
 OFFERS = """

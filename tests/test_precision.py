@@ -23,7 +23,7 @@ from pubench_core.results import Environment, RunResult
 
 
 def plan_of(*sets: str) -> Plan:
-    common = ("data.key=digits", "method.key=nnpu", "backbone.key=mlp", "epochs=2", "execution.threads=1")
+    common = ("data.key=breast-cancer", "method.key=nnpu", "backbone.key=mlp", "epochs=2", "execution.threads=1")
     return resolve([assigned(*common, "execution.device=cpu", *sets)], registry())
 
 

@@ -28,19 +28,19 @@ def cancer():
 class TestRun:
     def test_a_run_in_python_is_the_run_of_the_command_line(self, tmp_path, pubench_in):
         done = pubench_in(tmp_path)(
-            *("run", "--method", "nnpu", "--data", "digits", "--c", "0.2", "--seed", "25", "--set", "epochs=2"),
+            *("run", "--method", "nnpu", "--data", "breast-cancer", "--c", "0.2", "--seed", "25", "--set", "epochs=2"),
             "--no-tracking",
         )
         assert done.returncode == 0, done.stderr
-        found = pubench.run("nnpu", "digits", c=0.2, seed=25, results=tmp_path / "results", **QUICK)
+        found = pubench.run("nnpu", "breast-cancer", c=0.2, seed=25, results=tmp_path / "results", **QUICK)
         assert found.reused
         assert found.run_id in done.stdout
 
     def test_a_result_is_kept_and_found_again(self, tmp_path):
         lines: list[str] = []
-        first = pubench.run("upu", "digits", results=tmp_path, **QUICK)
-        again = pubench.run("upu", "digits", results=tmp_path, progress=lines.append, **QUICK)
-        forced = pubench.run("upu", "digits", results=tmp_path, force=True, **QUICK)
+        first = pubench.run("upu", "breast-cancer", results=tmp_path, **QUICK)
+        again = pubench.run("upu", "breast-cancer", results=tmp_path, progress=lines.append, **QUICK)
+        forced = pubench.run("upu", "breast-cancer", results=tmp_path, force=True, **QUICK)
         assert (first.reused, again.reused, forced.reused) == (False, True, False)
         assert read_record(first.folder).result.test == first.test == forced.test
         assert "force=True runs it again" in lines[0]
@@ -48,7 +48,7 @@ class TestRun:
         assert first.validation["pa"] is not None
 
     def test_numbers_of_numpy_and_texts_of_paths_are_taken(self, tmp_path):
-        found = pubench.run("upu", "digits", c=np.float32(0.5), seed=np.int64(3), results=str(tmp_path), **QUICK)
+        found = pubench.run("upu", "breast-cancer", c=np.float32(0.5), seed=np.int64(3), results=str(tmp_path), **QUICK)
         assert (found.result.spec.mechanism.c, found.result.spec.seed) == (0.5, 3)
 
     def test_classes_and_any_other_field(self, tmp_path):
@@ -82,7 +82,7 @@ class TestRun:
     )
     def test_what_is_wrong_is_a_value_error_in_the_callers_words(self, given, message, tmp_path):
         with pytest.raises(pubench.InvalidRequest, match=message) as error:
-            pubench.run(**{"method": "upu", "data": "digits", "results": tmp_path, "tracking": False, **given})
+            pubench.run(**{"method": "upu", "data": "breast-cancer", "results": tmp_path, "tracking": False, **given})
         assert isinstance(error.value, ValueError)
         assert "\n" not in str(error.value)
         assert "--" not in str(error.value)
@@ -109,7 +109,7 @@ class TestData:
         assert sorted(found["row"]) == np.flatnonzero(~labeled).tolist()
         assert found["rank"].tolist() == list(range(1, len(found) + 1))
         with pytest.raises(ValueError, match="only runs on user tables"):
-            pubench.predictions(pubench.run("upu", "digits", results=tmp_path, **QUICK))
+            pubench.predictions(pubench.run("upu", "breast-cancer", results=tmp_path, **QUICK))
 
     @pytest.mark.parametrize("kind", ["pair", "frame", "file"])
     def test_rows_to_measure_on(self, cancer, tmp_path, kind):
@@ -189,7 +189,7 @@ class TestControlCharacters:
         (tmp_path / f"my{STEERING}.npz").write_bytes(b"nothing")
         for call in (
             lambda: pubench.run("nnpu", pubench.data(frame, labeled=f"s{STEERING}"), prior=0.5, results=tmp_path),
-            lambda: pubench.run(f"nnpu{STEERING}", "digits", results=tmp_path),
+            lambda: pubench.run(f"nnpu{STEERING}", "breast-cancer", results=tmp_path),
             lambda: print(pubench.data(tmp_path / f"my{STEERING}.npz", labeled="s")),
         ):
             with pytest.raises(pubench.InvalidRequest, match=r"\\x1b\]0;pwned\\x07") as error:

@@ -14,7 +14,7 @@ from typing import Any
 from pubench_core.records.files import read_scores
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
-NNPU = ("run", "--method", "nnpu", "--data", "digits", "--threads", "1", "--no-tracking")
+NNPU = ("run", "--method", "nnpu", "--data", "breast-cancer", "--threads", "1", "--no-tracking")
 
 
 class TestTwoProcesses:

@@ -16,7 +16,7 @@ from pubench_core.specs import ExecutionSpec
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 Make = Callable[..., Path]
-RUN = ("run", "--method", "upu", "--data", "digits", "--set", "epochs=1", "--threads", "1")
+RUN = ("run", "--method", "upu", "--data", "breast-cancer", "--set", "epochs=1", "--threads", "1")
 
 PLUGIN = """
 from pubench_core import SinkInfo, hookimpl

@@ -38,7 +38,7 @@ from pubench_core.results import Failure, RunResult
 
 Ask = Callable[..., Plan]
 DOUBLES = Path(__file__).parent / "doubles"
-WORST = ("run", "--method", "worst", "--data", "digits", "--threads", 1, "--no-tracking")
+WORST = ("run", "--method", "worst", "--data", "breast-cancer", "--threads", 1, "--no-tracking")
 
 
 @pytest.fixture(scope="module")
@@ -53,10 +53,10 @@ def results(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def ask(plugins: Registry, results: Path) -> Ask:
-    """``ask("exit", "seed=3")``: a plan on digits of a method that does that."""
+    """``ask("exit", "seed=3")``: a plan on breast-cancer of a method that does that."""
 
     def ask(does: str = "nothing", *sets: str) -> Plan:
-        own = ("data.key=digits", "method.key=worst", f"does={does}", f"execution.results={results}")
+        own = ("data.key=breast-cancer", "method.key=worst", f"does={does}", f"execution.results={results}")
         return resolve([assigned(*own, "execution.threads=1", *sets)], plugins)
 
     return ask
@@ -409,7 +409,7 @@ FULL = Path("/dev/full")
 
 def test_a_full_disk_behind_stderr_ends_no_run(tmp_path: Path, pubench_into: Callable[..., int]) -> None:
     (out := tmp_path / "out").touch()
-    words = ("run", "--method", "upu", "--data", "digits", "--set", "epochs=3", "--threads", "1", "--no-tracking")
+    words = ("run", "--method", "upu", "--data", "breast-cancer", "--set", "epochs=2", "--threads", 1, "--no-tracking")
     assert pubench_into(tmp_path, out, FULL, *words, env={"OMP_NUM_THREADS": "1"}) == 0
     assert "accuracy" in out.read_text()
     assert len(records(tmp_path / "results")) == 1
@@ -560,5 +560,5 @@ def test_omp_dynamic_is_warned_of(plugins: Registry, monkeypatch: pytest.MonkeyP
     for value, count in (("TRUE", 1), ("false", 0)):
         warned.clear()
         monkeypatch.setenv("OMP_DYNAMIC", value)
-        resolve([assigned("data.key=digits", "method.key=worst")], plugins, warn=warned.append)
+        resolve([assigned("data.key=breast-cancer", "method.key=worst")], plugins, warn=warned.append)
         assert len([text for text in warned if text.startswith("OMP_DYNAMIC=true is set")]) == count

@@ -13,6 +13,7 @@ from torch.optim.lr_scheduler import LambdaLR
 from pubench_core.specs.config import TrainingConfig
 from pubench_core.training import optimizers
 
+pytestmark = pytest.mark.usefixtures("no_compiler")
 CASES: list[tuple[str, dict[str, Any]]] = [
     ("Adam", {"fused": True}),
     ("Adam", {"weight_decay": 0.1, "betas": (0.5, 0.99), "amsgrad": True, "fused": True}),

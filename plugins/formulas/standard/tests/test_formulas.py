@@ -127,6 +127,7 @@ def test_a_linear_ramp_may_fall_and_waits_for_its_start() -> None:
     assert [ramps.linear(step, 4, 2.0, 0.0) for step in (-3, 0, 1, 3, 4, 9)] == [2.0, 2.0, 1.5, 0.5, 0.0, 0.0]
 
 
+@pytest.mark.usefixtures("no_compiler")
 def test_the_cosine_is_torchs_annealing_also_past_its_length() -> None:
     optimizer = torch.optim.SGD([nn.Parameter(torch.zeros(1))], lr=0.5)
     schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, T_max=4, eta_min=0.1)

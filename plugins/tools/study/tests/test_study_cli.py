@@ -24,7 +24,7 @@ EXAMPLES = Path(__file__).parents[4] / "examples"
 STUDY: dict[str, Any] = {
     "name": "short",
     "methods": [{"key": "upu", "config": {"epochs": 1}}, {"key": "nnpu", "config": {"epochs": 1}}],
-    "data": ["digits"],
+    "data": ["breast-cancer"],
     "seeds": 2,
 }
 
@@ -44,12 +44,12 @@ def done(pubench_in: Callable[[Path], Run], tmp_path_factory: pytest.TempPathFac
     planned = run("study", "plan", "short.yaml")
     assert planned.returncode == 0, planned.stderr
     assert "short: 4 runs" in planned.stdout
-    assert "2 methods (upu, nnpu); data set digits; mechanism scar; c 0.1" in planned.stdout
+    assert "2 methods (upu, nnpu); data set breast-cancer; mechanism scar; c 0.1" in planned.stdout
     assert "0 done, 4 to run" in planned.stdout
     half = run("study", "run", "short.yaml", "--only", "method=upu")
     assert half.returncode == 0, half.stderr
     assert "short: 2 of 2 runs done (2 trained now), 0 failed" in half.stdout
-    assert "[2/2] upu on digits, c 0.1, seed 25: accuracy" in half.stderr
+    assert "[2/2] upu on breast-cancer, c 0.1, seed 25: accuracy" in half.stderr
     status = run("study", "status")
     assert "short: 2 done, 2 to run of 4 runs" in status.stdout
     rest = run("study", "plan", "short.yaml")
@@ -125,7 +125,7 @@ def test_a_plan_warns_of_choices_by_few_held_out_labels(pubench_within: Run, tmp
 
     assert few_held_out() == 2
     said = " ".join(pubench_within("study", "plan", "short.yaml").stdout.split())
-    request = assigned("method.key=upu", "data.key=digits", "mechanism.c=0.1")
+    request = assigned("method.key=upu", "data.key=breast-cancer", "mechanism.c=0.1")
     held_out = build_problem(resolve([request], registry())).split.validation.n_labeled
     assert f"2 of 4 runs choose the epoch by {held_out} held-out labeled positives: with fewer than 20" in said
     assert [few_held_out(criterion=criterion) for criterion in ("last", "f1")] == [0, 0]
@@ -289,9 +289,9 @@ def test_a_setting_holds_for_the_methods_that_have_it(pubench_within: Run, tmp_p
 
 
 def test_missing_data_name_what_can_be_run_without_them(pubench_within: Run, tmp_path: Path) -> None:
-    write(tmp_path, data=["digits", "mnist"], seeds=1)
+    write(tmp_path, data=["breast-cancer", "mnist"], seeds=1)
     refused = error_line(pubench_within("study", "run", "short.yaml"))
-    assert "mnist is not here; --only data=digits runs the others" in refused
+    assert "mnist is not here; --only data=breast-cancer runs the others" in refused
 
 
 def test_a_terminal_has_a_live_view(pubench_on_terminal: Callable[..., tuple[int, str]], tmp_path: Path) -> None:

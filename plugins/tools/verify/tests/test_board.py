@@ -31,11 +31,11 @@ COMMITTED = ROOT / "benchmarks" / "results" / "study-spambase-raw.csv"
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """``theirs``: two methods with two seeds on digits; ``mine``: another one; ``boards``: a board of the first."""
+    """``theirs``: two methods with two seeds; ``mine``: another one; ``boards``: a board of the first."""
     place = tmp_path_factory.mktemp("boards")
     given: Any = {"seeds": [2, 25], "config": {"epochs": 2}, "threads": 1, "tracking": False, "progress": False}
     for folder, methods in (("theirs", ["upu", "vpu", "pn"]), ("mine", ["pusb"])):
-        pubench.compare(methods, data="digits", results=place / folder, **given)
+        pubench.compare(methods, data="breast-cancer", results=place / folder, **given)
     build("2026.12", [place / "theirs"], place / "boards")
     return place
 
@@ -169,7 +169,7 @@ def test_a_method_is_ranked_among_those_of_the_board(place: Path, board: Board) 
     assert (cell.rank, cell.of) == (1 + int((theirs > own).sum()), 3)
     assert cell.best_method == f"{theirs.idxmax()} epochs=2"
     assert cell.difference == pytest.approx(own - theirs.max(), abs=1e-3)
-    assert standing.heading()[0].startswith(f"pusb: rank {cell.rank} of 3 on digits")
+    assert standing.heading()[0].startswith(f"pusb: rank {cell.rank} of 3 on breast-cancer")
 
 
 def test_methods_of_the_board_do_not_count_against_themselves_and_oracles_not_at_all(place: Path) -> None:
@@ -199,21 +199,21 @@ def test_the_commands(pubench_in: Callable[[Path], Run], place: Path, tmp_path: 
     (cell,) = json.loads(compared.stdout)["cells"]
     assert cell["of"] == 3
     table = run("study", "compare", "results", "--with", "boards/2026.12")
-    assert f"pusb: rank {cell['rank']} of 3 on digits" in table.stdout
+    assert f"pusb: rank {cell['rank']} of 3 on breast-cancer" in table.stdout
 
     for name, says in (("board@nope", "is not in boards"), ("2026.12", "a board (board@NAME)")):
         wrong = run("study", "compare", "results", "--with", name)
         assert (wrong.returncode, says in wrong.stderr) == (2, True), wrong.stderr
 
     (tmp_path / "mine.yaml").write_text(
-        "name: mine\nmethods: {pusb: {config: {epochs: 2}}}\ndata: [digits]\nseeds: [2, 25]\n"
+        "name: mine\nmethods: {pusb: {config: {epochs: 2}}}\ndata: [breast-cancer]\nseeds: [2, 25]\n"
     )
     for words in ("run mine.yaml --threads 1", "export mine"):
         assert run("study", *words.split()).returncode == 0
     sent = run("verify", "mine.zip", "--with", "board@2026.12")
     assert sent.returncode == 0, sent.stderr
     assert hashlib.sha256((tmp_path / "mine.zip").read_bytes()).hexdigest() in sent.stdout
-    assert f"rank {cell['rank']} of 3 on digits" in sent.stdout
+    assert f"rank {cell['rank']} of 3 on breast-cancer" in sent.stdout
 
 
 def test_a_site_is_made_of_a_dated_board(place: Path, tmp_path: Path) -> None:

@@ -32,7 +32,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def record(home: Path, pubench_in: Callable[[Path], Run]) -> Path:
     """Of a run of two epochs."""
-    made = one_json(pubench_in(home)("run", "--method", "nnpu", "--data", "digits", "--c", "0.3", *SHORT))
+    made = one_json(pubench_in(home)("run", "--method", "nnpu", "--data", "breast-cancer", "--c", "0.3", *SHORT))
     return home / str(made["record"])
 
 
@@ -53,7 +53,7 @@ def test_the_same_run_again_is_the_same_bits_and_changes_no_record(home: Path, r
     done = pubench_in(home)("reproduce", record.name[:6])
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
-    assert lines[0].startswith("nnpu on digits, seed 2, run again in ")
+    assert lines[0].startswith("nnpu on breast-cancer, seed 2, run again in ")
     assert lines[1].startswith("identical: every score is the same to the last bit (")
     assert lines[2] == "code, versions, hardware and threads are those of the record"
     assert lines[3] == f"record: results/{record.name}"
@@ -81,7 +81,7 @@ def test_scores_that_differ_are_measured_and_the_exit_code_is_1(copy: Path, pube
 
 def test_what_was_otherwise_is_named_even_where_no_bit_differs(copy: Path) -> None:
     def otherwise(plain: dict[str, Any]) -> None:
-        plain["code"]["parts"] |= {"method nnpu": "0" * 16, "data digits": "1" * 16}
+        plain["code"]["parts"] |= {"method nnpu": "0" * 16, "data breast-cancer": "1" * 16}
         plain["metrics"]["accuracy"] = "2" * 16
 
     def elsewhere(environment: dict[str, Any]) -> None:
@@ -96,7 +96,7 @@ def test_what_was_otherwise_is_named_even_where_no_bit_differs(copy: Path) -> No
     changed = {one.path: (one.recorded, one.now) for one in found.changed}
     assert {thing: recorded for thing, (recorded, _) in changed.items()} == {
         "code.method nnpu": "0" * 16,
-        "code.data digits": "1" * 16,
+        "code.data breast-cancer": "1" * 16,
         "metrics.accuracy": "2" * 16,
         "environment.packages.torch": "1.0",
         "environment.packages.long-gone": "1.0",
