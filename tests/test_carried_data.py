@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import subprocess
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from printed import Run
 from pubench_report.suspicion import ScoredRun, too_good
 from pubench_testkit.conformance import Subject
 from pubench_testkit.conformance.leakage import ROWS, carried
@@ -21,7 +21,6 @@ from sklearn.datasets import load_breast_cancer, load_digits
 
 from pubench_core.plugins.info import MethodInfo
 
-Run = Callable[..., "subprocess.CompletedProcess[str]"]
 CHEAT = """
 from pubench_core import MethodInfo, hookimpl
 

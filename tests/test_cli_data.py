@@ -10,12 +10,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from printed import Done
+from printed import Done, Run
 from refusals import error_line
 
 from pubench_core.plugins.registry import registry
 
-Run = Callable[..., Done]
 Make = Callable[..., Path]
 
 INFOS = """

@@ -5,17 +5,14 @@ What is wrong whatever the data are is refused before anything is written; what 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from printed import Done
+from printed import Run
 from refusals import error_line
 
 from pubench_cli.messages import in_flags
 from pubench_core.results import Failure
-
-Run = Callable[..., Done]
 
 #: A sound request; a case's arguments follow, and the last one of a kind counts.
 SOUND = ("run", "--method", "nnpu", "--data", "digits", "--no-tracking")

@@ -5,13 +5,10 @@ from __future__ import annotations
 import csv
 import io
 import json
-import subprocess
-from collections.abc import Callable
 from typing import Any
 
 import pytest
-
-Run = Callable[..., "subprocess.CompletedProcess[str]"]
+from printed import Run
 
 INSTALLED = {
     "methods": {"nnpu", "upu", "pn"},

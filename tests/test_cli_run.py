@@ -5,17 +5,14 @@ from __future__ import annotations
 import csv
 import json
 import re
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import yaml
-from printed import Done, folder_of, one_json, result_of
+from printed import Done, Run, folder_of, one_json, result_of
 from pubench_metrics import pubench_metrics
-
-Run = Callable[..., Done]
 
 RUN = ("run", "--threads", 1, "--no-tracking")
 NNPU = (*RUN, "--method", "nnpu", "--data", "digits", "--set", "epochs=2", "--set", "lr=1e-2")

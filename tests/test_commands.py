@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable
 
 import pytest
-from printed import Done
+from printed import Done, Run
 
 import pubench.tools
 from pubench_cli import installed
@@ -20,7 +20,6 @@ from pubench_core.errors import PubenchError
 from pubench_core.plugins.info import CommandInfo
 from pubench_core.plugins.registry import registry, tools
 
-Run = Callable[..., Done]
 Environment = dict[str, str]
 Install = Callable[..., Environment]
 TOOLS = "pubench.tools"

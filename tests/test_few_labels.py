@@ -9,12 +9,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from printed import Done
+from printed import Run
 
 import pubench
 from pubench_core.errors import PubenchError
-
-Run = Callable[..., Done]
 
 
 @pytest.fixture

@@ -15,11 +15,10 @@ import numpy as np
 import pandas as pd
 import pytest
 import yaml
-from printed import Done, folder_of, one_json
+from printed import Done, Run, folder_of, one_json
 from refusals import error_line
 from sklearn.datasets import load_breast_cancer
 
-Run = Callable[..., Done]
 Install = Callable[..., dict[str, str]]
 
 QUICK = ("--threads", 1, "--no-tracking", "--set", "epochs=2", "--set", "lr=1e-2")

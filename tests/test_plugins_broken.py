@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from printed import Done, one_json, result_of
+from printed import Run, one_json, result_of
 from pubench_metrics import oracle as measures
 from refusals import error_line
 
@@ -16,7 +16,6 @@ from pubench_core.plugins.registry import registry
 from pubench_core.plugins.replaced import refuse_replaced
 from pubench_core.results import Failure
 
-Run = Callable[..., Done]
 Make = Callable[..., Path]
 Environment = dict[str, str]
 Install = Callable[..., Environment]

@@ -5,15 +5,15 @@ from __future__ import annotations
 import json
 import re
 import signal
-import subprocess
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from printed import Run
+
 from pubench_core.records.files import read_scores
 
-Run = Callable[..., "subprocess.CompletedProcess[str]"]
 NNPU = ("run", "--method", "nnpu", "--data", "breast-cancer", "--threads", "1", "--no-tracking")
 
 

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import re
 import shlex
-import subprocess
 import tomllib
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-
-Run = Callable[..., "subprocess.CompletedProcess[str]"]
+from printed import Run
 
 PAGES = sorted((Path(__file__).parents[1] / "docs" / "pages").glob("adding-a-*.md"))
 _FENCE = re.compile(r"(?P<before>[^\n]*)\n+```(?P<language>\w*)\n(?P<body>.*?)^```$", re.DOTALL | re.MULTILINE)

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
+from printed import Run
 
 import pubench
 from pubench_core.errors import RequestError
 from pubench_core.sinks import chosen_sinks, listeners_of
 from pubench_core.specs import ExecutionSpec
 
-Run = Callable[..., "subprocess.CompletedProcess[str]"]
 Make = Callable[..., Path]
 RUN = ("run", "--method", "upu", "--data", "breast-cancer", "--set", "epochs=1", "--threads", "1")
 

@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 import yaml
+from printed import Run
 
-Run = Callable[..., "subprocess.CompletedProcess[str]"]
 DOUBLES = Path(__file__).parent / "doubles"
 #: Imported where the plugins are found, in the command and in its workers.
 ELSEWHERE = "from pubench_core.records import store\nstore._HOST = 'elsewhere'\n"

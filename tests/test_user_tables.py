@@ -9,14 +9,14 @@ import csv
 import json
 import re
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
-from printed import Done, folder_of, one_json
+from printed import Done, Run, folder_of, one_json
 from pubench_metrics import pubench_metrics
 from refusals import error_line
 from sklearn.datasets import load_breast_cancer
@@ -26,8 +26,6 @@ from pubench_core.engine.execute import execute
 from pubench_core.engine.resolve import resolve
 from pubench_core.plugins.registry import registry
 from pubench_core.results import DataFacts, PartFacts, Result, RunResult
-
-Run = Callable[..., Done]
 
 N, N_LABELED = 569, 100
 QUICK = ("--set", "epochs=2", "--set", "lr=1e-2", "--threads", 1)

@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from printed import Done
+from printed import Done, Run
 from pubench_datasets_tables import encoding
 from pubench_datasets_tables.user_table import read_user_table
 from pubench_mechanisms.posterior import auxiliary_logit
@@ -46,7 +46,6 @@ from pubench_core.plugins.registry import Registry, registry
 from pubench_core.records.store import RecordStore
 from pubench_core.specs import UserTableSpec
 
-Run = Callable[..., Done]
 Saved = Callable[[str], tuple[dict[str, Any], dict[str, Tensor]]]
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-import subprocess
 import sys
 from collections.abc import Callable
 from importlib.metadata import EntryPoint
@@ -13,12 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from printed import Run
 
 from pubench_core import DatasetInfo, MechanismInfo, MethodInfo, MetricInfo, Reference
 from pubench_core.errors import PluginError
 from pubench_core.plugins.registry import GROUP, Registry, installed, load
-
-Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
 SOUND = """
 from pubench_core import MethodInfo, hookimpl

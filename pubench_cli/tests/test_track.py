@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
-Run = Callable[..., "subprocess.CompletedProcess[str]"]
+from printed import Run
 
 
 def test_an_absent_folder_and_an_unknown_sink_are_one_line(pubench_in: Callable[[Path], Run], tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 import yaml
+from printed import Run
 from pubench_slurm.config import Slurm, read_config
 from pubench_slurm.script import script, tasks_for
 from refusals import error_line
@@ -21,7 +22,6 @@ from refusals import error_line
 from pubench_core.errors import RequestError
 from pubench_core.records.store import RecordStore
 
-Run = Callable[..., "subprocess.CompletedProcess[str]"]
 #: As the documentation of benchopt has it.
 BENCHOPT = """
 backend: submitit

@@ -10,14 +10,13 @@ from pathlib import Path
 
 import pytest
 from made_results import made_result
+from printed import Run
 from pubench_jsonl.sink import JsonLines
 
 from pubench_cli.track import send_missing
 from pubench_core.records.files import RESULT, result_text
 from pubench_core.records.record import Record
 from pubench_core.sinks import SinkUnavailable
-
-Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
 def make_record(results: Path, n: int) -> Record:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import pytest
+from printed import Run
 
 from pubench_cli.track import Sent, send_missing
 from pubench_core.plugins.events import Listeners, RunFinished
@@ -25,7 +26,6 @@ pytestmark = pytest.mark.filterwarnings("ignore:The ``noload``", "ignore::Deprec
 #: Two epochs, long enough that the result does not decide every row alike, of which a run warns too.
 SHORT = ("--set", "epochs=2", "--set", "steps_per_epoch=60")
 RUN = ("run", "--method", "nnpu", "--data", "digits", "--threads", "1", *SHORT)
-Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
 def sink(results: Path, uri: str | None = None) -> MlflowSink:
