@@ -32,7 +32,8 @@ def command(tmp_path: Path, pubench_in: Callable[[Path], Run]) -> Run:
 def test_the_refusal_of_a_run_names_options_that_work(
     command: Run, method: str, more: tuple[str, ...], left: int
 ) -> None:
-    asked = ("run", "--method", method, "--data", "ten.csv", "--label-col", "made", "--no-tracking")
+    trees = "n_estimators=10" if method == "pu-bagging" else "base_config.n_estimators=10"
+    asked = ("run", "--method", method, "--data", "ten.csv", "--label-col", "made", "--no-tracking", "--set", trees)
     refused = command(*asked, *more)
     assert refused.returncode == 2
     line = refused.stderr.splitlines()[-1]
@@ -46,7 +47,7 @@ def test_the_refusal_of_advise_is_a_command_that_works(command: Run) -> None:
     refused = command("advise", "eleven labels.csv", "--label-col", "made", "--drop", "note,c d")
     assert refused.returncode == 2
     _, _, typed = refused.stderr.splitlines()[-1].partition("rank without a check: pubench ")
-    done = command(*shlex.split(typed), "--no-tracking")
+    done = command(*shlex.split(typed), "--no-tracking", "--set", "n_estimators=10")
     assert done.returncode == 0, done.stderr
     assert "predictions.csv" in done.stdout + done.stderr
 
@@ -58,5 +59,6 @@ def test_of_a_frame_it_is_a_call_that_works(tmp_path: Path) -> None:
         pubench.advise(table, out=tmp_path / "out")
     call = str(error.value).partition("rank without a check: pubench.run")[2]
     assert call == '("pu-bagging", table, validation=0, criterion="last")'
-    made = pubench.run("pu-bagging", table, validation=0, criterion="last", results=tmp_path, tracking=False)
+    given = {"config": {"n_estimators": 10}, "results": tmp_path, "tracking": False}
+    made = pubench.run("pu-bagging", table, validation=0, criterion="last", **given)
     assert len(pubench.predictions(made)) == 70
