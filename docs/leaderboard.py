@@ -20,17 +20,12 @@ FOLDER = "leaderboard"
 #: Address of a plugin's page of documentation, from a page of the leaderboard.
 DOCS = "../{kind}/{key}/index.html"
 TITLE = "Leaderboard of the committed results"
-PUBLISHED = "beside-published/index.html"
 
 
 def row_files(results: Path = ROWS) -> list[Path]:
     """Files with rows of studies, not of other measurements, nor of many tasks of one source (``species.md``)."""
-    found = []
-    for path in sorted(results.glob("study-*.csv")):
-        first = pd.read_csv(path, nrows=1)
-        if "criterion_oracle" in first and not first.data.str.contains("/").any():
-            found.append(path)
-    return found
+    firsts = {path: pd.read_csv(path, nrows=1) for path in sorted(results.glob("study-*.csv"))}
+    return [path for path, of in firsts.items() if "criterion_oracle" in of and not of.data.str.contains("/").any()]
 
 
 @cache
@@ -56,14 +51,16 @@ def on_nav(nav: Navigation, **_: Any) -> Navigation:
 def on_post_build(config: MkDocsConfig) -> None:
     """Writes it where the pages are, its first sentences into the home page, and how published figures compare."""
     import pubench
+    from benchmarks.pages.published_page import table_1
 
     log, out = logging.getLogger("mkdocs.hooks.leaderboard"), Path(config.site_dir)
     board = pubench.site(row_files(), out / FOLDER, title=TITLE, home="../index.html", docs=DOCS, progress=log.info)
     if (size := board.stat().st_size) > 250_000:
         log.warning(f"the front page of the leaderboard has {size:,} bytes, more than 250,000")
     home, first = out / "index.html", board.read_text(encoding="utf-8")
-    (counts,) = re.findall(r"<p>(Of the \d+ cells .*?)</p>", (out / PUBLISHED).read_text(encoding="utf-8"))
-    section = f'<section><h2>Published figures</h2><p>{counts} <a href="../{PUBLISHED}">Next to ours</a></p></section>'
+    counts = table_1(ROWS).partition("\n\n")[0].encode("ascii", "xmlcharrefreplace").decode()
+    link = '<a href="../beside-published/index.html">Next to ours</a>'
+    section = f"<section><h2>Published figures</h2><p>{counts} {link}</p></section>"
     board.write_text(first.replace('<section id="add">', f'{section}\n<section id="add">'), encoding="utf-8")
     said = re.findall(r'<(?:h1|p) id="(headline|changes|setting)"[^>]*>(.*?)</', first)
     text = "".join(f'<p class="board-{name}">{sentence}</p>' for name, sentence in said)

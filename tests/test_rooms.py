@@ -376,7 +376,7 @@ def test_a_class_name_means_one_thing_in_all_distributions() -> None:
 #: Folder -> most lines of Python below it. A room that is full gives something up before it gets something.
 BUDGETS = {
     "benchmarks": 3_303,
-    "docs": 813,
+    "docs": 810,
     "pubench_cli/src": 3_000,
     "pubench_core/src": 12_500,
     "plugins/datasets/tables/src": 1_800,
