@@ -86,7 +86,7 @@ function table(s, now, lines) {
   by("board").tBodies[0].innerHTML = lines.map(({ r, row, place, seconds, shared: several }) =>
     `<tr class="${rowClass(r, place)}">${gains ? "" : `<td class="r" data-v="${place ? place.rank : ""}">${place ? place.rank : ""}</td>`}` +
     `<th scope="row" class="m" data-v="${plain(row.name)}" title="${plain(row.key)}">${row.page ? `<a href="${plain(row.page)}">${plain(row.name)}</a>` : plain(row.name)} <small>${plain(row.kind ? `(${row.kind})` : row.from)}</small></th>` +
-    (gains ? ofRow(r) : `<td class="strip r more" data-v="${place ? place.below : baselines.has(r) ? baselines.get(r) : ""}">${place ? dot(place) : baselines.has(r) ? dot({ below: baselines.get(r) }) : row.kind === "oracle" ? "sees every label" : row.kind || !now.ranked ? "not ranked" : "values missing"}</td>` +
+    (gains ? ofRow(r) : `<td class="strip${place || baselines.has(r) ? " r" : ""} more" data-v="${place ? place.below : baselines.has(r) ? baselines.get(r) : ""}">${place ? dot(place) : baselines.has(r) ? dot({ below: baselines.get(r) }) : row.kind === "oracle" ? "sees every label" : row.kind || !now.ranked ? "not ranked" : "values missing"}</td>` +
     `<td class="r more" data-v="${place ? place.first : ""}">${place && place.first >= 0.005 ? percent(place.first) : ""}</td>`) +
     `<td class="r more" data-v="${seconds === null ? "" : seconds}">${several ? "○ " : ""}${seconds === null ? "" : duration(seconds)}</td>` +
     columns.map((c) => cellHtml(s, row, c, now.cells[r][c], best[c], now)).join("") + "</tr>").join("");
