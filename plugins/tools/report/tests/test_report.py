@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import re
 from collections.abc import Iterable
 from pathlib import Path
@@ -16,6 +17,7 @@ from made_studies import CRITERIA, made_run, made_study, stored, varied
 from pubench_report.cells import MeasuredCell, ShownMeasure
 from pubench_report.grouping import FailedRun, NamedRun
 from pubench_report.pages.report import page
+from pubench_report.pages.template import script_json
 from pubench_report.pages.view import views_of
 from pubench_report.rendering import RenderedTable, Section, csv_of, latex, markdown, print_sections
 from pubench_report.report.gather import Gathered, gather
@@ -296,6 +298,13 @@ def test_names_and_reasons_that_are_markup_are_text_in_the_page(strange: Model) 
     assert "<script>alert" not in found
     assert "<b>bold</b> on" not in found
     assert "&lt;b&gt;bold&lt;/b&gt;" in found
+
+
+def test_data_of_a_page_are_json_whatever_a_name_holds() -> None:
+    data = {"name": "</script>&\x1b\x7f\x92\u2028\u202e\ud800\U0001f600 caf\xe9"}
+    text = script_json(data)
+    assert json.loads(text) == data
+    assert not set(text) & set("<>&\x7f\x92\u2028\u202e")
 
 
 def test_a_difference_that_is_printed_as_nothing_has_no_sign() -> None:

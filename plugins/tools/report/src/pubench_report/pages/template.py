@@ -36,8 +36,8 @@ def rendered(
 
 
 def _narrow(text: str) -> str:
-    """Script or JSON of Latin-1 alone: browsers keep a page at two bytes a character if it has any other."""
-    return re.sub(r"[^\x00-\xff]", lambda found: json.dumps(found[0])[1:-1], text)
+    """Script or JSON of Latin-1 alone, without control characters: any other makes browsers keep two bytes for each."""
+    return re.sub(r"[^\x00-\x7e\xa0-\xff]", lambda found: json.dumps(found[0])[1:-1], text)
 
 
 def fragment(template: str, **given: Any) -> str:
@@ -51,7 +51,7 @@ compact = partial(json.dumps, separators=(",", ":"), ensure_ascii=False)
 
 def script_json(data: Mapping[str, Any]) -> Markup:
     """JSON that can stand between ``<script>`` tags."""
-    text = _narrow(visible(compact(data)))
+    text = _narrow(compact(data))
     return Markup(text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026"))
 
 
