@@ -31,7 +31,7 @@ FREE = {
     "bagging-base.csv": {"mechanism"}, "advice-bank.csv": {"method"},
     "advice-checked.csv": {"mechanism"}, "advice-fits.csv": {"method", "mechanism"},
     "advice-wider.csv": {"method", "mechanism"}, "species.csv": {"method"}, "two-parts.csv": {"method"},
-    "validation-size.csv": {"method", "data"},
+    "validation-size.csv": {"method", "data"}, "mean-of-three.csv": {"data", "mechanism"},
     "prior-error.csv": {"data"}, "recovered-error.csv": {"data"}, "scar-power.csv": {"mechanism", "data"},
 }  # fmt: skip
 
