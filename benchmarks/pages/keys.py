@@ -28,7 +28,7 @@ OWN: dict[str, dict[str, set[str]]] = {
 }
 #: Rows whose methods are ways to score a table, methods with a base, or sets of methods; names of sources of data.
 FREE = {
-    "bagging-base.csv": {"mechanism"}, "advice-bank.csv": {"method"},
+    "bagging-base.csv": {"mechanism"}, "advice-bank.csv": {"method"}, "kernel-choice.csv": {"data", "mechanism"},
     "advice-checked.csv": {"mechanism"}, "advice-fits.csv": {"method", "mechanism"},
     "advice-wider.csv": {"method", "mechanism"}, "species.csv": {"method"}, "two-parts.csv": {"method"},
     "validation-size.csv": {"method", "data"}, "mean-of-three.csv": {"data", "mechanism"},
