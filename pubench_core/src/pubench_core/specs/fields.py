@@ -165,7 +165,7 @@ def type_words(annotation: Any) -> str:
         return " or ".join(map(type_words, sorted(inner, key=lambda one: one is not type(None))))
     kinds = {bool: "true or false", int: "a whole number", float: "a number", str: "a text", Path: "a path"}
     kinds |= {dict: "names with values", BaseModel: "names with values", type(None): "null"}
-    return next((word for kind, word in kinds.items() if issubclass(origin or annotation, kind)), str(annotation))
+    return next((kinds[one] for one in getattr(origin or annotation, "__mro__", ()) if one in kinds), str(annotation))
 
 
 # -------------------------------------------------------------------- texts and hashes of plain data
