@@ -217,7 +217,8 @@ def payload(views: Sequence[View], pages: Mapping[str, str], budget: int, show: 
         shown["held"] = said.index(shown["held"])
         text = compact(shown)
         spent += len(text)
-        settings[k]["shown"].setdefault(measure.key, {})[criterion] = text if later else shown
+        if not later or spent < budget:
+            settings[k]["shown"].setdefault(measure.key, {})[criterion] = text if later else shown
     return found
 
 
