@@ -197,4 +197,5 @@ def test_the_heat_table_has_the_mean_gain_of_each_setting(tmp_path: Path) -> Non
         ]
         assert window.locator("#board tbody td.c").all_inner_texts().count("0.0") == 2
         window.click(".heat thead >> text=50 %")
-        window.wait_for_selector("#setting:text('Case-control, SCAR, 50 % of positives labeled')")
+        window.wait_for_selector("#setting:text('50 % of positives labeled')")  # a page answers after the click
+        assert window.inner_text("#setting").startswith("Case-control, SCAR, 50 % of positives labeled")

@@ -58,7 +58,7 @@ def test_the_frame_has_a_row_per_run_criterion_and_measure(done: tuple[StudyFold
     unreadable = write_parquet(path)
     frame = pandas.read_parquet(path)
 
-    assert not unreadable
+    assert unreadable == []
     assert list(frame.columns) == names(LONG)
     assert frame.run_id.nunique() == 4
     record = RecordStore(study.results).find(plan.runs[0].run_id)
